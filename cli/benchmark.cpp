@@ -1,0 +1,44 @@
+// tellegen benchmark circuits: speed and error against published results, other programs and hand-written
+// code.
+#include <memory>
+
+#include "benchmarks/circuits.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+
+namespace tellegen {
+namespace {
+
+constexpr std::string_view command_name = "tellegen benchmark circuits";
+
+void run(const CircuitsOptions& options) {
+  std::vector<std::string> known;
+  for (const SectionName& section : circuits_sections()) known.emplace_back(section.name);
+  for (const std::string& name : options.only) check_choice({command_name, "--only"}, name, known);
+  if (!options.json.empty()) check_writable({command_name, "--json"}, options.json, {".json"});
+  if (run_circuits(options)) return;
+  throw StudyError(std::string(command_name), "answers disagree; the report above says which", {});
+}
+
+}  // namespace
+
+void add_benchmark(CLI::App& command) {
+  command.require_subcommand(1);
+  CLI::App* circuits = command.add_subcommand(
+      "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");
+  const auto options = std::make_shared<CircuitsOptions>();
+  std::string sections;
+  for (const SectionName& section : circuits_sections()) {
+    sections += "\n  " + std::string(section.name) + std::string(12 - section.name.size(), ' ') +
+                std::string(section.summary);
+  }
+  circuits->add_flag("--quick", options->quick, "leave out what takes more than a few seconds");
+  circuits->add_flag("--tune", options->tune, "search the cheapest setting of every method");
+  circuits->add_option("--only", options->only, "sections to run, by name")->delimiter(',');
+  circuits->add_option("--json", options->json, "write everything that is printed to this file");
+  circuits->add_option("--output", options->output, "folder for CSV files of the figures");
+  circuits->footer("Sections:" + sections);
+  circuits->callback([options] { run(*options); });
+}
+
+}  // namespace tellegen

@@ -1,0 +1,41 @@
+// The commands of the program. To add one: cli/<verb>.cpp, its function here, a row in main.cpp.
+//
+// A command declares its options on the CLI::App it is given and sets that App's callback, which does the
+// work. What is wrong is thrown and printed in one place, main.cpp:
+//
+//   returns                                        0   done
+//   StudyError, SimulationError                    1   the input was right, the study failed
+//   ModelError (command_fault for its own), else   2   the input was wrong
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tellegen/model/fault.h"
+
+namespace tellegen {
+
+void add_simulate(CLI::App& command);
+void add_check(CLI::App& command);
+void add_benchmark(CLI::App& command);
+
+class StudyError : public std::runtime_error {
+ public:
+  StudyError(const std::string& file, const std::string& message,
+             const std::vector<std::string>& details = {});
+};
+
+// A fault of the command line: its place is the command ("tellegen simulate"). Empty details are left out.
+ModelError command_fault(std::string_view command, std::string_view code, std::string message,
+                         std::vector<std::string> details = {});
+
+// What CLI11 could not make sense of, with the nearest option or command.
+ModelError parse_fault(const CLI::App& app, const CLI::ParseError& error);
+
+std::span<const FaultCode> command_fault_codes();  // for docs/errors.md
+
+}  // namespace tellegen

@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "tellegen/model/reading.h"
+
+namespace tellegen {
+namespace {
+
+constexpr FaultCode codes[] = {
+    {"T400", "an unknown command or option, or one too many"},
+    {"T401", "an option without its value, or with one that cannot be read or used"},
+    {"T402", "an output that cannot be written"},
+    {"T403", "a reference that cannot be read or compared"},
+    {"T410", "a study that could not be finished"},
+};
+
+// Member by member: GCC 12 suspects uninitialised strings in the aggregate.
+Fault fault_at(std::string_view file, std::string_view code, std::string message,
+               std::vector<std::string> details) {
+  Fault fault;
+  fault.place.file = file;
+  fault.code = code;
+  fault.message = std::move(message);
+  fault.details = std::move(details);
+  std::erase(fault.details, "");
+  return fault;
+}
+
+// The command that was given, or the program itself.
+const CLI::App& given_command(const CLI::App& app) {
+  const auto given = app.get_subcommands();
+  return given.empty() ? app : *given.front();
+}
+
+std::string name_of(const CLI::App& app, const CLI::App& command) {
+  return &app == &command ? app.get_name() : app.get_name() + " " + command.get_name();
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+}  // namespace
+
+std::span<const FaultCode> command_fault_codes() { return codes; }
+
+StudyError::StudyError(const std::string& file, const std::string& message,
+                       const std::vector<std::string>& details)
+    : std::runtime_error(to_text(fault_at(file, "T410", message, details))) {}
+
+ModelError command_fault(std::string_view command, std::string_view code, std::string message,
+                         std::vector<std::string> details) {
+  return ModelError(fault_at(command, code, std::move(message), std::move(details)));
+}
+
+ModelError parse_fault(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = given_command(app);
+  const std::string name = name_of(app, command);
+  const std::string help = fmt::format("{} --help tells more", name);
+  // A misspelt option also leaves its value over, and maybe the file missing: say only what came first.
+  const std::vector<std::string> left = app.remaining(true);
+  for (const std::string& word : left)
+    if (word.size() > 1 && word[0] == '-') {
+      const std::string option = word.substr(0, word.find('='));
+      return command_fault(name, "T400", fmt::format("there is no option '{}'", option),
+                           {did_you_mean(option, option_names(command)), help});
+    }
+  if (&command == &app && !left.empty()) {
+    const auto known = command_names(app);
+    return command_fault(name, "T400", fmt::format("there is no command '{}'", left.front()),
+                         {did_you_mean(left.front(), known), "commands: " + joined(known)});
+  }
+  if (!left.empty())
+    return command_fault(name, "T400", fmt::format("'{}' is one argument too many", left.front()), {help});
+  return command_fault(name, "T401", error.what(), {help});
+}
+
+}  // namespace tellegen

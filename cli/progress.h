@@ -1,0 +1,20 @@
+// A bar on standard error while a long run lasts, if a person is watching; wiped at the end.
+#pragma once
+
+#include <chrono>
+
+namespace tellegen {
+
+class ProgressBar {
+ public:
+  ~ProgressBar();
+  static bool watched();             // standard error is a terminal
+  void operator()(double fraction);  // silent for the first half second
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_ = Clock::now(), drawn_ = begin_;
+  bool visible_ = false;
+};
+
+}  // namespace tellegen

@@ -1,0 +1,32 @@
+// What `simulate` says about a run: a table for people, JSON for machines.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tellegen/results/compare.h"
+#include "tellegen/results/trajectory.h"
+#include "tellegen/simulate/simulate.h"
+
+namespace tellegen {
+
+struct RunReport {
+  std::string model, file;
+  SimulationOptions options;
+  SimulationResult summary;  // names, times and values have moved on into `trajectory`
+  std::string brief;
+  Trajectory trajectory;
+  std::vector<ColumnError> errors;   // against a reference, where one was given
+  std::vector<std::string> written;  // files
+};
+
+// Final value, lowest and highest of every output, and its error; cut where there are too many for a screen.
+std::string output_table(const RunReport& report);
+
+nlohmann::ordered_json to_json(const RunReport& report);
+
+// Pretty, with a line end; what is not UTF-8 is replaced, never thrown at.
+std::string json_text(const nlohmann::ordered_json& json);
+
+}  // namespace tellegen

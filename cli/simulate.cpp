@@ -1,0 +1,215 @@
+// tellegen simulate: a model file in; a table, CSV, HDF5, plot, JSON out.
+#include "tellegen/simulate/simulate.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "cli/arguments.h"
+#include "cli/columns.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "tellegen/model/read.h"
+#include "tellegen/model/reading.h"
+#include "tellegen/results/atomic_file.h"
+#include "tellegen/results/plot.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::string_view command_name = "tellegen simulate";
+
+OptionName named(std::string_view option) { return {command_name, option}; }
+
+// The command line as it was typed.
+struct Request {
+  std::string file, stop, step, sample, method, form, start, outputs, output, plot, json, compare;
+  std::vector<std::string> set;
+  int iterations = 0, start_steps = 0;
+  double tolerance = 0.0;
+  bool refactor = false, interpret = false, all = false, wants_json = false;
+};
+
+SimulationOptions options_of(const Request& request) {
+  SimulationOptions options;
+  options.stop = request.stop.empty() ? 0.0 : read_seconds(named("--stop"), request.stop);
+  options.step = request.step.empty() ? 0.0 : read_seconds(named("--step"), request.step);
+  options.sample = request.sample.empty() ? 0.0 : read_seconds(named("--sample"), request.sample);
+  std::vector<std::string> methods;
+  for (const IntegratorEntry& entry : integrators()) methods.emplace_back(entry.name);
+  check_choice(named("--method"), request.method, methods);
+  check_choice(named("--form"), request.form, {"auto", "tableau", "minimal"});
+  check_choice(named("--start"), request.start, {"trapezoidal", "constant"});
+  options.method = request.method;
+  options.form = request.form;
+  options.start = request.start;
+  options.iterations = request.iterations;
+  options.start_steps = request.start_steps;
+  if (request.tolerance > 0.0) options.tolerance = request.tolerance;
+  options.refactor = request.refactor;
+  options.compile = !request.interpret;
+  return options;
+}
+
+// What can be known to be wrong with the files to be written before anything is computed.
+void check_targets(const Request& request) {
+  if (!request.output.empty()) check_writable(named("--output"), request.output, {".csv", ".h5", ".hdf5"});
+  if (!request.plot.empty()) check_writable(named("--plot"), request.plot, {".svg", ".png"});
+  if (!request.json.empty()) check_writable(named("--json"), request.json, {".json"});
+  std::error_code ignored;
+  for (const std::string& input : {request.compare, request.file})
+    if (!request.output.empty() && !input.empty() && fs::equivalent(request.output, input, ignored))
+      throw command_fault(command_name, "T402", fmt::format("--output would replace '{}'", input),
+                          {"this run reads it: choose another name"});
+}
+
+void write_trajectory(const fs::path& path, const Trajectory& trajectory) {
+  if (path.extension() == ".h5" || path.extension() == ".hdf5")
+    write_hdf5(path, trajectory);
+  else
+    write_csv(path, trajectory);
+}
+
+// Everything asked for, complete or (of a run that failed half-way) under the .partial names.
+void write_files(const Request& request, const Trajectory* reference, bool partial, RunReport& report) {
+  const auto target = [&](const std::string& path) {
+    return partial && !is_stream(path) ? partial_path(path) : fs::path(path);
+  };
+  try {
+    if (!request.output.empty()) {
+      write_trajectory(target(request.output), report.trajectory);
+      report.written.push_back(target(request.output).string());
+    }
+    if (!request.plot.empty()) {
+      write_plot(target(request.plot), report.trajectory, {.title = report.model, .reference = reference});
+      report.written.push_back(target(request.plot).string());
+    }
+    if (!request.json.empty()) {
+      report.written.push_back(target(request.json).string());
+      write_file(target(request.json), json_text(to_json(report)));
+    }
+  } catch (const std::runtime_error& error) {
+    throw command_fault(command_name, "T402", error.what());
+  }
+}
+
+void print(const Request& request, const RunReport& report) {
+  if (request.wants_json && request.json.empty()) {
+    fmt::print("{}", json_text(to_json(report)));
+    return;
+  }
+  if (!request.output.empty() && is_stream(request.output)) return;  // the results are what stdout is for
+  fmt::print("{}, {}\n", report.model, report.options.method);
+  if (request.output.empty() || !report.errors.empty()) fmt::print("\n{}\n", output_table(report));
+  fmt::print("{}\n", report.brief);
+  for (const std::string& file : report.written) fmt::print("wrote {}\n", file);
+}
+
+void simulate(const Request& request) {
+  if (request.all && !request.outputs.empty())
+    throw command_fault(command_name, "T401", "--all and --outputs exclude each other");
+  const SimulationOptions given = options_of(request);
+  ReadOptions reading;
+  for (const std::string& text : request.set)
+    reading.overrides.push_back(read_assignment(named("--set"), text));
+  check_targets(request);
+  const Model model = read_model(request.file, reading);
+  const EquationSystem system = build_system(model);
+  RunReport report{model.name, request.file, complete_options(model, given), {}, {}, {}, {}, {}};
+  std::vector<OutputColumn> columns = chosen_columns(system, request.outputs, request.all);
+  std::optional<Trajectory> reference;
+  if (!request.compare.empty()) reference = read_reference(request.compare, columns, report.options);
+
+  std::unique_ptr<Simulation> simulation;
+  try {
+    simulation = std::make_unique<Simulation>(system, report.options, std::move(columns));
+  } catch (const SimulationError& error) {
+    throw StudyError(request.file, error.what());
+  }
+  {
+    ProgressBar bar;
+    report.summary = simulation->run(ProgressBar::watched() ? Progress(std::ref(bar)) : Progress());
+  }
+  SimulationResult& result = report.summary;
+  report.brief = result.brief();
+  report.trajectory = {std::move(result.names), std::move(result.units), std::move(result.t),
+                       std::move(result.values)};
+  const bool failed = !result.failure.empty();
+  if (reference && !failed) report.errors = compare(report.trajectory, *reference);
+  write_files(request, reference ? &*reference : nullptr, failed, report);
+  if (!failed || (request.wants_json && request.json.empty())) print(request, report);
+  if (!failed) return;
+  const auto& kept = report.written;
+  throw StudyError(request.file, result.failure,
+                   {kept.empty() ? "" : "what was computed until then: " + joined(kept)});
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& command) {
+  auto request = std::make_shared<Request>();
+  Request& r = *request;
+  command.add_option("FILE", r.file, "model file")->required();
+  std::string methods = "integration method:";
+  for (const IntegratorEntry& entry : integrators()) methods += fmt::format(" {}", entry.name);
+
+  const char* how = "How to integrate (over the model's [simulation])";
+  command.add_option("--stop", r.stop, "end of the simulation")->type_name("TIME")->group(how);
+  command.add_option("--step", r.step, "integration step")->type_name("TIME")->group(how);
+  command.add_option("--sample", r.sample, "interval between rows of the results; every step if not given")
+      ->type_name("TIME")
+      ->group(how);
+  command.add_option("--method", r.method, methods)->type_name("NAME")->group(how);
+  command.add_option("--form", r.form, "auto, tableau or minimal")->type_name("NAME")->group(how);
+  command
+      .add_option("--iterations", r.iterations, "Newton iterations of every step; to tolerance if not given")
+      ->type_name("COUNT")
+      ->check(not_positive_count)
+      ->group(how);
+  command.add_option("--tolerance", r.tolerance, "of Newton's iteration, relative to each variable's scale")
+      ->type_name("NUMBER")
+      ->check(not_positive)
+      ->group(how);
+  command.add_option("--start", r.start, "of multistep methods: trapezoidal steps or constant history")
+      ->type_name("NAME")
+      ->group(how);
+  command.add_option("--start-steps", r.start_steps, "trapezoidal steps before a multistep method")
+      ->type_name("COUNT")
+      ->check(not_positive_count)
+      ->group(how);
+  command.add_flag("--refactor", r.refactor, "factorise in every iteration, even a constant tangent")
+      ->group(how);
+  command.add_flag("--interpret", r.interpret, "do without the system's C compiler")->group(how);
+
+  const char* what = "What to simulate and report";
+  command.add_option("--set", r.set, "replace a parameter: --set R1=2ohm; once for each")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->group(what);
+  command
+      .add_option("--outputs", r.outputs, "variables and formulas instead of the model's: \"n3.v, r1.i*2\"")
+      ->type_name("LIST")
+      ->group(what);
+  command.add_flag("--all", r.all, "every variable of the model")->group(what);
+  command.add_option("--compare", r.compare, "reference to report the RMS error of every column against")
+      ->type_name("F.csv")
+      ->group(what);
+
+  const char* where = "Where to write";
+  command.add_option("--output", r.output, "results over time")->type_name("F.csv|F.h5")->group(where);
+  command.add_option("--plot", r.plot, "picture of the results")->type_name("F.svg|F.png")->group(where);
+  auto* json = command.add_option("--json", r.json, "summary for machines, to a file or standard output")
+                   ->type_name("[F.json]")
+                   ->expected(0, 1)
+                   ->group(where);
+  command.callback([request, json] {
+    request->wants_json = json->count() > 0;
+    simulate(*request);
+  });
+}
+
+}  // namespace tellegen

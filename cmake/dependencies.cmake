@@ -1,0 +1,46 @@
+# Third-party libraries, each behind one target of ours. The Debian packages are in packages.txt.
+find_package(PkgConfig REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+function(tellegen_dependency NAME)
+  cmake_parse_arguments(ARG "" "" "INCLUDE;LIBRARIES" ${ARGN})
+  add_library(dependency_${NAME} INTERFACE)
+  target_include_directories(dependency_${NAME} SYSTEM INTERFACE ${ARG_INCLUDE})
+  target_link_libraries(dependency_${NAME} INTERFACE ${ARG_LIBRARIES})
+  add_library(tellegen::${NAME} ALIAS dependency_${NAME})
+endfunction()
+
+pkg_check_modules(EIGEN REQUIRED eigen3)
+tellegen_dependency(eigen INCLUDE ${EIGEN_INCLUDE_DIRS})
+
+pkg_check_modules(TOMLPP REQUIRED IMPORTED_TARGET tomlplusplus)
+tellegen_dependency(toml LIBRARIES PkgConfig::TOMLPP)
+
+find_library(UDUNITS_LIBRARY udunits2 REQUIRED)
+tellegen_dependency(udunits LIBRARIES ${UDUNITS_LIBRARY})
+
+find_path(KLU_INCLUDE klu.h PATH_SUFFIXES suitesparse REQUIRED)
+find_library(KLU_LIBRARY klu REQUIRED)
+find_library(BTF_LIBRARY btf REQUIRED)
+tellegen_dependency(klu INCLUDE ${KLU_INCLUDE} LIBRARIES ${KLU_LIBRARY} ${BTF_LIBRARY})
+
+pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5-serial)
+tellegen_dependency(hdf5 LIBRARIES PkgConfig::HDF5)
+
+# Only the serial parts of SUNDIALS; without them a build misses just the `adaptive` method.
+find_path(IDA_INCLUDE ida/ida.h)
+find_library(IDA_LIBRARY sundials_ida)
+find_library(IDA_VECTOR sundials_nvecserial)
+find_library(IDA_MATRIX sundials_sunmatrixsparse)
+find_library(IDA_KLU sundials_sunlinsolklu)
+if(IDA_INCLUDE AND IDA_LIBRARY AND IDA_VECTOR AND IDA_MATRIX AND IDA_KLU)
+  find_path(MPI_INCLUDE mpi.h PATH_SUFFIXES openmpi x86_64-linux-gnu/mpi aarch64-linux-gnu/mpi)
+  tellegen_dependency(ida INCLUDE ${IDA_INCLUDE} ${KLU_INCLUDE} ${MPI_INCLUDE}
+                      LIBRARIES ${IDA_LIBRARY} ${IDA_VECTOR} ${IDA_MATRIX} ${IDA_KLU})
+  target_compile_definitions(dependency_ida INTERFACE TELLEGEN_HAS_IDA)
+else()
+  message(STATUS "SUNDIALS IDA not found: no `adaptive` method")
+  tellegen_dependency(ida)
+endif()

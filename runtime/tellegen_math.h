@@ -1,0 +1,94 @@
+/* The functions that generated C needs beyond <math.h>. C99, no allocation, no state; the interpreter
+ * includes this header too, so there is one arithmetic. Truth values are 1.0 and 0.0.
+ *
+ * A table with `count` points has count + 1 pieces, each four coefficients of a cubic in t = at - x[k]:
+ *
+ *   at < x[0]               c[0..3],                 t = at - x[0]
+ *   x[k-1] <= at < x[k]     c[4k..4k+3],             t = at - x[k-1]
+ *   x[count-1] <= at        c[4 count..4 count + 3], t = at - x[count-1]
+ */
+#ifndef TELLEGEN_MATH_H
+#define TELLEGEN_MATH_H
+
+#include <math.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static inline double tellegen_square(double a) { return a * a; }
+static inline double tellegen_cube(double a) { return a * a * a; }
+static inline double tellegen_sign(double a) { return a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : a; }
+static inline double tellegen_mod(double a, double b) { return a - b * floor(a / b); }
+static inline double tellegen_min(double a, double b) { return a < b ? a : b; }
+static inline double tellegen_max(double a, double b) { return a > b ? a : b; }
+
+static inline double tellegen_lt(double a, double b) { return a < b ? 1.0 : 0.0; }
+static inline double tellegen_le(double a, double b) { return a <= b ? 1.0 : 0.0; }
+static inline double tellegen_gt(double a, double b) { return a > b ? 1.0 : 0.0; }
+static inline double tellegen_ge(double a, double b) { return a >= b ? 1.0 : 0.0; }
+static inline double tellegen_eq(double a, double b) { return a == b ? 1.0 : 0.0; }
+static inline double tellegen_ne(double a, double b) { return a != b ? 1.0 : 0.0; }
+static inline double tellegen_and(double a, double b) { return a != 0.0 && b != 0.0 ? 1.0 : 0.0; }
+static inline double tellegen_or(double a, double b) { return a != 0.0 || b != 0.0 ? 1.0 : 0.0; }
+static inline double tellegen_not(double a) { return a != 0.0 ? 0.0 : 1.0; }
+
+/* exp(a), continued above the knee by its tangent line: a diode's current stays finite. */
+#define TELLEGEN_LIMEXP_KNEE 80.0
+static inline double tellegen_limexp(double a) {
+  const double knee = TELLEGEN_LIMEXP_KNEE;
+  return a <= knee ? exp(a) : exp(knee) * (1.0 + (a - knee));
+}
+
+/* Shortens a Newton step in the argument u of an exponential: pnjlim of SPICE3 (devsup.c) with vt = 1
+ * and vcrit = 4. Beyond 4, a step longer than 2 becomes its logarithm. */
+static inline double tellegen_junction_limit(double u, double previous) {
+  const double critical = 4.0;
+  if (!(u > critical && fabs(u - previous) > 2.0)) return u;
+  if (previous > 0.0) {
+    const double argument = 1.0 + (u - previous);
+    return argument > 0.0 ? previous + log(argument) : critical;
+  }
+  return log(u);
+}
+
+typedef struct tellegen_table {
+  int count;       /* points */
+  const double* x; /* strictly increasing */
+  const double* c; /* 4 * (count + 1) */
+} tellegen_table;
+
+/* The order-th derivative of the table's interpolation; NaN where it has no points. */
+static inline double tellegen_lookup(const tellegen_table* table, int order, double at) {
+  int low = 0, high = table->count; /* the answer k: x[k-1] <= at < x[k] */
+  double t;
+  const double* c;
+  if (table->count == 0) return (double)NAN;
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (at < table->x[middle])
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  t = at - table->x[low > 0 ? low - 1 : 0];
+  c = table->c + 4 * low;
+  switch (order) {
+    case 0:
+      return c[0] + t * (c[1] + t * (c[2] + t * c[3]));
+    case 1:
+      return c[1] + t * (2.0 * c[2] + t * (3.0 * c[3]));
+    case 2:
+      return 2.0 * c[2] + t * (6.0 * c[3]);
+    case 3:
+      return 6.0 * c[3];
+    default:
+      return 0.0;
+  }
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,64 @@
+#include "tellegen/equations/storage.h"
+
+#include <algorithm>
+
+namespace tellegen {
+
+std::int32_t Storage::state_count() const {
+  return static_cast<std::int32_t>(std::count(is_state.begin(), is_state.end(), 1));
+}
+
+Storage analyse_storage(const EquationSystem& system) {
+  Storage storage;
+  storage.is_state.assign(system.rates.size(), 1);
+  // Rate of an edge's across or through, where it has one.
+  std::vector<std::int32_t> rate_of_edge(system.graph.edge_count(), -1);
+  std::vector<EdgeIndex> edge_of_rate(system.rates.size(), EdgeIndex{-1});
+  for (std::int32_t k = 0; k < static_cast<std::int32_t>(system.rates.size()); ++k) {
+    const Rate& r = system.rates[k];
+    const Group& group = system.groups[r.group];
+    const LocalSymbol& s = group.symbols[r.symbol];
+    if (s.what != LocalSymbol::What::across && s.what != LocalSymbol::What::through) continue;
+    const EdgeIndex edge{system.graph.first_edge[group.components[r.member]] + s.index};
+    const bool across = s.what == LocalSymbol::What::across;
+    const EdgeClass edge_class = system.graph.edges[edge.value].edge_class;
+    if (across != (edge_class == EdgeClass::across_storage)) continue;
+    rate_of_edge[edge.value] = k;
+    edge_of_rate[k] = edge;
+  }
+  for (std::int32_t k = 0; k < static_cast<std::int32_t>(system.rates.size()); ++k) {
+    const EdgeIndex edge = edge_of_rate[k];
+    if (edge.value < 0) continue;
+    const bool across = system.graph.edges[edge.value].edge_class == EdgeClass::across_storage;
+    if (across == static_cast<bool>(system.tree.is_branch[edge.value])) continue;
+    storage.is_state[k] = 0;
+    RedundantRate redundant{k, {}};
+    const auto path = across ? circuit_of(system.graph, system.tree, edge) : cutset_of(system.graph, system.tree, edge);
+    for (const SignedEdge& e : path)
+      redundant.terms.push_back({rate_of_edge[e.edge.value], e.edge, static_cast<double>(e.sign)});
+    storage.redundant.push_back(std::move(redundant));
+  }
+  return storage;
+}
+
+Expr source_rate(const EquationSystem& system, EdgeIndex edge) {
+  const GraphEdge& e = system.graph.edges[edge.value];
+  const Group& group = system.groups[system.group_of[e.component]];
+  const std::int32_t m = system.member_of[e.component];
+  const auto wanted = e.edge_class == EdgeClass::across_source ? LocalSymbol::What::across : LocalSymbol::What::through;
+  Expr symbol;
+  for (const LocalSymbol& s : group.symbols)
+    if (s.what == wanted && s.index == e.edge) symbol = s.symbol;
+  for (Expr r : group.residuals) {
+    if (!depends_on(r, symbol)) continue;
+    for (const LocalSymbol& s : group.symbols)
+      if (s.symbol != symbol && depends_on(r, s.symbol)) return {};
+    ExprMap<Expr> numbers;
+    for (std::size_t p = 0; p < group.parameters.size(); ++p)
+      numbers[group.parameters[p]] = symbol.pool().number(group.values[p][m]);
+    return substitute(-derivative(r, group.time) / derivative(r, symbol), numbers);
+  }
+  return {};
+}
+
+}  // namespace tellegen

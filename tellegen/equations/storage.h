@@ -1,0 +1,38 @@
+// Which differentiated variables are states, and how the others follow from them.
+//
+// The normal tree decides: across storage among the chords and through storage among the branches have no
+// state of their own. Their value is a signed sum of states (and of across- or through-sources) along a
+// circuit or cutset, and so is their rate. Parallel capacitors, a capacitor across a voltage source and
+// inductors in series are ordinary cases, not failures.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "tellegen/equations/system.h"
+
+namespace tellegen {
+
+struct RedundantRate {
+  std::int32_t rate = 0;
+  struct Term {
+    std::int32_t rate = -1;  // a state or another redundant variable ...
+    EdgeIndex source;        // ... or (rate < 0) a source's across or through
+    double sign = 1.0;
+  };
+  std::vector<Term> terms;
+};
+
+struct Storage {
+  std::vector<char> is_state;             // per rate
+  std::vector<RedundantRate> redundant;
+  std::int32_t state_count() const;
+};
+
+Storage analyse_storage(const EquationSystem& system);
+
+// d(across or through of a source's edge)/dt as an expression of t with the numbers of that component put in;
+// empty where it depends on other variables of the model.
+Expr source_rate(const EquationSystem& system, EdgeIndex edge);
+
+}  // namespace tellegen

@@ -1,0 +1,23 @@
+// Columns of a CSV file: a header line of names, then numbers. Empty lines and lines that begin with # are
+// passed over; names may be quoted.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tellegen/model/fault.h"
+
+namespace tellegen {
+
+struct CsvFile {
+  std::string name;  // what faults call it
+  std::vector<std::string> header;
+  std::vector<std::vector<double>> columns;  // as many as the header has
+  std::vector<int> lines;                    // of each row
+};
+
+// Throws ModelError: T180 (placed at `from`) where the file cannot be read, T181 at each line that is wrong.
+CsvFile read_csv(const std::filesystem::path& file, const Place& from);
+
+}  // namespace tellegen

@@ -1,0 +1,151 @@
+#include "tellegen/model/document.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <vector>
+
+namespace tellegen {
+
+const Value* Value::find(std::string_view name) const {
+  for (const Value& item : items)
+    if (item.key == name) return &item;
+  return nullptr;
+}
+
+std::string_view type_name(Value::Type type) {
+  switch (type) {
+    case Value::Type::text:
+      return "a text";
+    case Value::Type::integer:
+      return "an integer";
+    case Value::Type::number:
+      return "a number";
+    case Value::Type::boolean:
+      return "true or false";
+    case Value::Type::list:
+      return "a list";
+    case Value::Type::table:
+      return "a table";
+    case Value::Type::date:
+      return "a date";
+  }
+  return "";
+}
+
+// Copies toml++'s tree, emptying it on the way: the two never stand in memory together.
+class DocumentBuilder {
+ public:
+  explicit DocumentBuilder(Document& document) : document_(document) {}
+
+  Value convert(toml::node& node) {
+    Value value;
+    value.line = static_cast<int>(node.source().begin.line);
+    if (auto* text = node.as_string()) {
+      value.type = Value::Type::text;
+      value.text = keep(text->get());
+    } else if (auto* integer = node.as_integer()) {
+      value.type = Value::Type::integer;
+      value.number = static_cast<double>(integer->get());
+    } else if (auto* number = node.as_floating_point()) {
+      value.type = Value::Type::number;
+      value.number = number->get();
+    } else if (auto* boolean = node.as_boolean()) {
+      value.type = Value::Type::boolean;
+      value.number = boolean->get() ? 1.0 : 0.0;
+    } else if (auto* list = node.as_array()) {
+      value.type = Value::Type::list;
+      std::span<Value> items = room(list->size());
+      std::size_t k = 0;
+      for (toml::node& item : *list) items[k++] = convert(item);
+      value.items = items;
+      list->clear();
+    } else if (auto* table = node.as_table()) {
+      value.type = Value::Type::table;
+      value.items = convert_entries(*table);
+      table->clear();
+    } else {
+      value.type = Value::Type::date;
+    }
+    return value;
+  }
+
+ private:
+  struct Order {
+    const toml::key* key;
+    toml::node* node;
+  };
+
+  std::span<const Value> convert_entries(toml::table& table) {
+    // toml++ keeps a table by key; the file's own order is in the positions of the keys.
+    std::vector<Order> order;
+    order.reserve(table.size());
+    for (auto&& [key, node] : table) order.push_back({&key, &node});
+    std::sort(order.begin(), order.end(), [](const Order& a, const Order& b) {
+      const auto &p = a.key->source().begin, &q = b.key->source().begin;
+      return p.line != q.line ? p.line < q.line : p.column < q.column;
+    });
+    std::span<Value> items = room(order.size());
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      items[k] = convert(*order[k].node);
+      items[k].key = keep(order[k].key->str());
+      items[k].line = static_cast<int>(order[k].key->source().begin.line);
+    }
+    return items;
+  }
+
+  std::span<Value> room(std::size_t count) {
+    if (count == 0) return {};
+    auto* first = static_cast<Value*>(document_.memory_.allocate(count * sizeof(Value), alignof(Value)));
+    std::uninitialized_default_construct_n(first, count);
+    return {first, count};
+  }
+
+  std::string_view keep(std::string_view text) {
+    const auto found = document_.texts_.find(text);
+    if (found != document_.texts_.end()) return *found;
+    auto* copy = static_cast<char*>(document_.memory_.allocate(std::max<std::size_t>(text.size(), 1), 1));
+    std::memcpy(copy, text.data(), text.size());
+    return *document_.texts_.insert({copy, text.size()}).first;
+  }
+
+  Document& document_;
+};
+
+Document::Document(std::string_view text, std::string name) : name_(std::move(name)) {
+  try {
+    toml::table table = toml::parse(text);
+    root_ = DocumentBuilder(*this).convert(table);
+  } catch (const toml::parse_error& error) {
+    const auto& at = error.source().begin;
+    throw ModelError({{name_, static_cast<int>(at.line)},
+                      "T100",
+                      "this is not valid TOML",
+                      {fmt::format("column {}: {}", at.column, error.description())}});
+  }
+}
+
+std::string read_text(const std::filesystem::path& file, const Place& from) {
+  std::error_code error;
+  const auto type = std::filesystem::status(file, error).type();
+  std::string why;
+  if (type == std::filesystem::file_type::not_found)
+    why = "there is no such file";
+  else if (type == std::filesystem::file_type::directory)
+    why = "it is a folder";
+  std::string text;
+  if (why.empty()) {
+    std::ifstream stream(file, std::ios::binary | std::ios::ate);
+    if (stream) text.resize(static_cast<std::size_t>(stream.tellg()));
+    stream.seekg(0).read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (!stream) why = "it cannot be opened";
+  }
+  if (!why.empty()) throw ModelError({from, "T180", fmt::format("cannot read '{}'", file.string()), {why}});
+  return text;
+}
+
+}  // namespace tellegen

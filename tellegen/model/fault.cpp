@@ -1,0 +1,73 @@
+#include "tellegen/model/fault.h"
+
+#include <fmt/format.h>
+
+namespace tellegen {
+namespace {
+
+// One row per code; docs/errors.md is written from this table.
+constexpr FaultCode codes[] = {
+    {"T100", "the file is not valid TOML"},
+    {"T101", "a key or section that the file language does not know"},
+    {"T102", "a value of the wrong type: a list where a number belongs, say"},
+    {"T103", "a key or section that must be there is missing"},
+    {"T105", "a name that cannot be used: not a letter, digits and underscores, or reserved"},
+    {"T106", "one name for two things"},
+    {"T110", "no kind of that name, in the model's folder or in the library"},
+    {"T111", "a component gives something that is neither a port nor a parameter of its kind"},
+    {"T112", "a port is not connected"},
+    {"T113", "a parameter without a default is not given"},
+    {"T114", "a node is joined to ports of different domains"},
+    {"T115", "a domain has no datum"},
+    {"T116", "a model contains itself"},
+    {"T117", "an exported port leads to a node that the model does not have"},
+    {"T120", "an expression cannot be read"},
+    {"T121", "an expression uses a name that the model does not have"},
+    {"T122", "an unknown unit"},
+    {"T123", "a unit of the wrong dimension"},
+    {"T124", "a value out of bounds"},
+    {"T125", "a value that is not a finite number"},
+    {"T126", "values that depend on each other in a circle"},
+    {"T127", "a value depends on what it may not depend on"},
+    {"T128", "a table that is not a function: too few points, or x not increasing"},
+    {"T130", "a parameter to be replaced that the model does not have"},
+    {"T150", "a kind without edges, or a file that is not a kind"},
+    {"T151", "an unknown domain, or an edge or node whose domain is not known"},
+    {"T152", "a kind whose equations are not as many as its edges and internal variables"},
+    {"T153", "a formula of a kind uses a name that the kind does not have"},
+    {"T154", "a formula of a kind cannot be read"},
+    {"T155", "one name for two things in a kind"},
+    {"T156", "der() of something that is not a variable of the kind"},
+    {"T157", "an optional parameter where its value is needed"},
+    {"T158", "a worked check that names what the kind does not have"},
+    {"T180", "a file or folder cannot be read"},
+    {"T181", "a CSV file with something that is not a number"},
+    {"T182", "a CSV file without that column"},
+};
+
+std::string all_texts(const std::vector<Fault>& faults) {
+  std::string text;
+  for (const Fault& fault : faults) {
+    if (!text.empty()) text += '\n';
+    text += to_text(fault);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::span<const FaultCode> fault_codes() { return codes; }
+
+std::string to_text(const Fault& fault) {
+  std::string text = fault.place.file;
+  if (fault.place.line > 0) text += fmt::format(":{}", fault.place.line);
+  if (!text.empty()) text += ": ";
+  text += fmt::format("{}: {}", fault.code, fault.message);
+  for (const std::string& detail : fault.details) text += "\n  " + detail;
+  return text;
+}
+
+ModelError::ModelError(std::vector<Fault> faults)
+    : std::runtime_error(all_texts(faults)), faults_(std::move(faults)) {}
+
+}  // namespace tellegen

@@ -1,0 +1,103 @@
+// A kind: the description of a component, read from library/<domain>/<name>.toml (or from a file beside
+// the model). Everything Tellegen does with a component follows from this data; see docs/model-file.md.
+//
+// Equations are written in the kind's own names: parameters, internal variables, `t`, and for each edge its
+// across and through variable, `v` and `i` where the kind has one edge, `shaft.w` and `shaft.tau` where it
+// has several. `der(x)` is the time derivative of a variable x (an edge's across or through, or internal).
+// `p.T` is the absolute across variable of node p. A parameter may be called like the variable of the only
+// edge (a heat source's `Q`); the variable is then written with its edge, `source.Q`.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tellegen/model/fault.h"
+#include "tellegen/symbolic/expression.h"
+
+namespace tellegen {
+
+struct Domain {
+  std::string name;                       // "electrical"
+  std::string node;                       // name of a node's across variable: "v", "T", "w", ...
+  std::string across, through;            // of an edge: "v", "i"; "dT", "Q"
+  std::string across_unit, through_unit;  // "V", "A"
+  double across_scale = 1.0, through_scale = 1.0;  // a small but not negligible amount: Newton's yardstick
+};
+
+struct KindNode {
+  std::string name;
+  int domain = 0;
+  Expr across{};  // symbol of its own across variable in the equations ("p.T"); empty: not used there
+};
+
+struct KindEdge {
+  std::string name;
+  int from = 0, to = 0;  // indices into Kind::nodes; -1: the datum of the edge's domain
+  int domain = 0;
+  Expr across, through;  // their symbols in the equations
+};
+
+struct KindParameter {
+  std::string name, unit, summary;
+  Expr fallback;            // default value, in the kind's other parameters; empty: must be given
+  bool optional = false;    // may be left out altogether (an initial value, say)
+  bool table = false;       // a table, called like a function in the equations
+  Interpolation interpolation = Interpolation::linear;  // of a table, unless the model says otherwise
+  std::optional<double> above, below, at_least, at_most;
+};
+
+// "must be above 0, and is -3"; empty where the value keeps the parameter's bounds.
+std::string broken_bound(const KindParameter& parameter, double value);
+
+struct KindVariable {
+  std::string name, unit, summary;
+  Expr symbol;
+};
+
+struct KindEquation {
+  Expr residual;  // left - right
+  std::string text;
+  int line = 0;
+};
+
+// An output is a named formula of the kind's variables, for plots and expressions: `i` of a diode. The
+// kind's equations and other outputs may use it too; everywhere here it is already written out.
+struct KindOutput {
+  std::string name, unit, summary;
+  Expr value;
+};
+
+struct KindInitial {
+  Expr variable;  // symbol of an across, through or internal variable
+  Expr value;     // in parameters
+};
+
+// A worked answer: parameters, inputs held constant, and what must come out; the tests run it.
+struct KindCheck {
+  // Names are those of the symbols above. given: parameters; an across or through variable or a node's
+  // across ("p.T") imposed; "x(0)" initial. expect: "t", and variables and outputs at that time.
+  std::map<std::string, double> given;
+  std::map<std::string, double> expect;
+  TableMap tables{};  // table parameters, by name
+  double tolerance = 1e-6;
+};
+
+struct Kind {
+  std::string name;     // "electrical.capacitor"
+  std::string summary;
+  Place place;
+  bool fixes_node = false;  // a ground or a fixed temperature: no flow of its own in the counts
+  std::vector<KindNode> nodes;  // the ports, then internal nodes
+  int port_count = 0;
+  std::vector<KindEdge> edges;
+  std::vector<KindParameter> parameters;
+  std::vector<KindVariable> variables;
+  std::vector<KindEquation> equations;  // as many as edges and variables together
+  std::vector<KindOutput> outputs;
+  std::vector<KindInitial> initial;
+  std::vector<KindCheck> checks;
+};
+
+}  // namespace tellegen

@@ -1,0 +1,336 @@
+// The part of reading a kind that knows its names: defaults, outputs, equations, initial values and checks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "tellegen/model/kind_reader.h"
+#include "tellegen/model/table_value.h"
+#include "tellegen/symbolic/parse.h"
+
+namespace tellegen {
+namespace {
+
+// "der(x)" -> "x"; nothing for other names.
+std::string_view rated(std::string_view name) {
+  if (!name.starts_with("der(") || !name.ends_with(")")) return {};
+  return name.substr(4, name.size() - 5);
+}
+
+}  // namespace
+
+void KindReader::define(const Value& at, const std::string& name, Named named) {
+  if (!names_.try_emplace(name, named).second)
+    source_.fault(at, "T155", fmt::format("'{}' stands for two things in this kind", name));
+}
+
+void KindReader::name_everything() {
+  names_["t"] = {Meaning::time, -1, pool_.symbol("t")};
+  for (std::size_t k = 0; k < kind_.parameters.size(); ++k) {
+    const KindParameter& parameter = kind_.parameters[k];
+    if (parameter.table) tables_[parameter.name] = formal_table(parameter.name);
+    define(*parameter_entries_[k], parameter.name,
+           {parameter.table ? Meaning::table : Meaning::parameter, static_cast<int>(k),
+            pool_.symbol(parameter.name)});
+  }
+  const bool single = kind_.edges.size() == 1;
+  for (std::size_t k = 0; k < kind_.edges.size(); ++k) {
+    KindEdge& edge = kind_.edges[k];
+    const Domain& domain = domains_[edge.domain];
+    const auto name = [&](const std::string& variable) {
+      const std::string full = edge.name + "." + variable;
+      // A parameter may have the bare name; the variable then needs its edge's.
+      const bool bare = single && !names_.contains(variable);
+      const Expr symbol = pool_.symbol(bare ? variable : full);
+      define(*edge_entries_[k], full, {Meaning::variable, -1, symbol});
+      if (bare) define(*edge_entries_[k], variable, {Meaning::variable, -1, symbol});
+      return symbol;
+    };
+    edge.across = name(domain.across);
+    edge.through = name(domain.through);
+  }
+  for (std::size_t k = 0; k < kind_.nodes.size(); ++k) {
+    const KindNode& node = kind_.nodes[k];
+    if (node.domain < 0) continue;
+    const std::string name = node.name + "." + domains_[node.domain].node;
+    define(*root_.find("edges"), name, {Meaning::node, static_cast<int>(k), pool_.symbol(name)});
+  }
+  for (std::size_t k = 0; k < kind_.variables.size(); ++k) {
+    kind_.variables[k].symbol = pool_.symbol(kind_.variables[k].name);
+    define(*variable_entries_[k], kind_.variables[k].name,
+           {Meaning::variable, -1, kind_.variables[k].symbol});
+  }
+}
+
+const KindReader::Named* KindReader::find(std::string_view name) const {
+  const auto found = names_.find(name);
+  return found == names_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> KindReader::all_names(bool parameters_only) const {
+  std::vector<std::string> names;
+  for (const auto& [name, named] : names_)
+    if (!parameters_only || named.meaning == Meaning::parameter) names.push_back(name);
+  return names;
+}
+
+Expr KindReader::formula(const Value& at, std::string_view text, std::string_view what,
+                         bool parameters_only) {
+  try {
+    return resolve(at, parse(pool_, text, tables_), what, parameters_only);
+  } catch (const ParseError& error) {
+    source_.fault(at, "T154", fmt::format("{} cannot be read: {}", what, error.what()), shown(text, error));
+    return {};
+  }
+}
+
+// The formula in canonical names, outputs written out. Empty where a name was wrong.
+Expr KindReader::resolve(const Value& at, Expr raw, std::string_view what, bool parameters_only) {
+  ExprMap<Expr> replacements;
+  bool good = true;
+  for (Expr symbol : symbols_of(std::span(&raw, 1))) {
+    const Expr meaning = meaning_of(at, symbol, what, parameters_only);
+    if (!meaning)
+      good = false;
+    else if (!(meaning == symbol))
+      replacements[symbol] = meaning;
+  }
+  if (!good) return {};
+  return replacements.empty() ? raw : substitute(raw, replacements);
+}
+
+Expr KindReader::meaning_of(const Value& at, Expr symbol, std::string_view what, bool parameters_only) {
+  const std::string& name = symbol.name();
+  const std::string_view of = rated(name);
+  const Named* named = find(of.empty() ? std::string_view(name) : of);
+  if (!named || (parameters_only && named->meaning != Meaning::parameter)) {
+    source_.fault(at, "T153",
+                  fmt::format("{} uses the unknown name '{}'", what, of.empty() ? name : std::string(of)),
+                  {did_you_mean(of.empty() ? std::string_view(name) : of, all_names(parameters_only)),
+                   (parameters_only ? "it may use the parameters: " : "names of this kind: ") +
+                       joined(all_names(parameters_only))});
+    return {};
+  }
+  if (!of.empty()) {
+    if (named->meaning == Meaning::variable) return pool_.symbol("der(" + named->symbol.name() + ")");
+    source_.fault(at, "T156",
+                  fmt::format("{} differentiates '{}', which is not a variable of the kind", what, of),
+                  {"der() takes the across or through of an edge, or an internal variable"});
+    return {};
+  }
+  switch (named->meaning) {
+    case Meaning::table:
+      source_.fault(at, "T153", fmt::format("{} uses the table '{}' like a number", what, name),
+                    {fmt::format("write {}(x), with what it is looked up by", name)});
+      return {};
+    case Meaning::output:
+      return output(named->index);
+    case Meaning::node:
+      return kind_.nodes[named->index].across = named->symbol;
+    default:
+      return named->symbol;
+  }
+}
+
+void KindReader::read_defaults() {
+  for (std::size_t k = 0; k < kind_.parameters.size(); ++k) {
+    KindParameter& parameter = kind_.parameters[k];
+    const Value* value = parameter_entries_[k]->find("default");
+    if (!value) continue;
+    const std::string what = fmt::format("the default of '{}'", parameter.name);
+    const auto scalar = read_scalar(source_, *value, what, parameter.unit);
+    if (!scalar) continue;
+    parameter.fallback =
+        scalar->number ? pool_.number(*scalar->number) : formula(*value, scalar->expression, what, true);
+    if (scalar->number)
+      if (const std::string broken = broken_bound(parameter, *scalar->number); !broken.empty())
+        source_.fault(*value, "T124", fmt::format("{} {}", what, broken));
+  }
+  order_defaults();
+}
+
+// Each default may use other parameters, but not in a circle.
+void KindReader::order_defaults() {
+  std::vector<int> state(kind_.parameters.size(), 0);
+  const auto visit = [&](const auto& self, std::size_t k) -> void {
+    state[k] = 1;
+    if (const Expr fallback = kind_.parameters[k].fallback)
+      for (Expr symbol : symbols_of(std::span(&fallback, 1))) {
+        const int other = find(symbol.name())->index;
+        if (state[other] == 1) {
+          source_.fault(*parameter_entries_[k], "T126",
+                        fmt::format("the defaults of '{}' and '{}' depend on each other",
+                                    kind_.parameters[k].name, symbol.name()));
+        } else if (state[other] == 0) {
+          self(self, other);
+        }
+      }
+    state[k] = 2;
+  };
+  for (std::size_t k = 0; k < state.size(); ++k)
+    if (state[k] == 0) visit(visit, k);
+}
+
+void KindReader::read_outputs() {
+  const Value* table = root_.find("outputs");
+  if (!table || !source_.is(*table, Value::Type::table, "'outputs'")) return;
+  for (const Value& entry : table->items) {
+    const std::string what = fmt::format("output '{}'", entry.key);
+    if (!check_name(source_, entry, entry.key, "an output")) continue;
+    KindOutput result;
+    result.name = entry.key;
+    if (entry.is_table()) {
+      source_.known_keys(entry, {"value", "unit", "summary"}, what);
+      result.unit = source_.text(entry, "unit", what);
+      result.summary = source_.text(entry, "summary", what);
+      check_known_unit(source_, entry, result.unit, what);
+    }
+    define(entry, result.name, {Meaning::output, static_cast<int>(kind_.outputs.size()), {}});
+    kind_.outputs.push_back(std::move(result));
+    output_entries_.push_back(&entry);
+  }
+  output_state_.assign(kind_.outputs.size(), 0);
+  for (std::size_t k = 0; k < kind_.outputs.size(); ++k) output(static_cast<int>(k));
+}
+
+Expr KindReader::output(int index) {
+  const Value& entry = *output_entries_[index];
+  if (output_state_[index] == 1) {
+    source_.fault(entry, "T126", fmt::format("output '{}' depends on itself", entry.key));
+    return {};
+  }
+  if (output_state_[index] == 0) {
+    output_state_[index] = 1;
+    const Value* value = entry.is_table() ? entry.find("value") : &entry;
+    const std::string what = fmt::format("output '{}'", entry.key);
+    if (!value)
+      source_.fault(entry, "T103", fmt::format("{} has no 'value'", what));
+    else if (source_.is(*value, Value::Type::text, what))
+      kind_.outputs[index].value = formula(*value, value->text, what, false);
+    output_state_[index] = 2;
+  }
+  return kind_.outputs[index].value;
+}
+
+void KindReader::read_equations() {
+  const Value* table = root_.find("equations");
+  if (table && source_.is(*table, Value::Type::table, "'equations'")) {
+    source_.known_keys(*table, {"terminal"}, "'equations'");
+    const Value* terminal = table->find("terminal");
+    if (terminal && source_.is(*terminal, Value::Type::list, "'terminal'"))
+      for (const Value& equation : terminal->items) {
+        if (!source_.is(equation, Value::Type::text, "an equation")) continue;
+        KindEquation result;
+        result.text = equation.text;
+        result.line = equation.line;
+        try {
+          const ParsedEquation parsed = parse_equation(pool_, equation.text, tables_);
+          result.residual = resolve(equation, parsed.left - parsed.right, "the equation", false);
+        } catch (const ParseError& error) {
+          source_.fault(equation, "T154", fmt::format("the equation cannot be read: {}", error.what()),
+                        shown(equation.text, error));
+        }
+        kind_.equations.push_back(std::move(result));
+      }
+  }
+  const std::size_t edges = kind_.edges.size(), variables = kind_.variables.size();
+  if (kind_.equations.size() != edges + variables)
+    source_.fault(table ? *table : root_, "T152",
+                  fmt::format("kind '{}' has {} equation(s) for {} edge(s) and {} internal variable(s)",
+                              kind_.name, kind_.equations.size(), edges, variables),
+                  {"a kind has one terminal equation for each edge and each internal variable"});
+}
+
+void KindReader::read_initial() {
+  const Value* table = root_.find("initial");
+  if (!table || !source_.is(*table, Value::Type::table, "'initial'")) return;
+  for (const Value& entry : table->items) {
+    const Named* named = find(entry.key);
+    if (!named || named->meaning != Meaning::variable) {
+      source_.fault(entry, "T153",
+                    fmt::format("initial value of '{}', which is not a variable of the kind", entry.key),
+                    {did_you_mean(entry.key, all_names(false))});
+      continue;
+    }
+    const std::string what = fmt::format("the initial value of '{}'", entry.key);
+    const auto scalar = read_scalar(source_, entry, what);
+    if (!scalar) continue;
+    const Expr value =
+        scalar->number ? pool_.number(*scalar->number) : formula(entry, scalar->expression, what, true);
+    kind_.initial.push_back({named->symbol, value});
+  }
+}
+
+// An optional parameter may be missing, so only an initial value may hang on it.
+void KindReader::check_optional() {
+  std::vector<Expr> formulas;
+  for (const KindEquation& equation : kind_.equations) formulas.push_back(equation.residual);
+  for (const KindOutput& result : kind_.outputs) formulas.push_back(result.value);
+  for (const KindParameter& parameter : kind_.parameters) formulas.push_back(parameter.fallback);
+  std::erase_if(formulas, [](Expr e) { return !e; });
+  for (std::size_t k = 0; k < kind_.parameters.size(); ++k) {
+    const KindParameter& parameter = kind_.parameters[k];
+    if (!parameter.optional || parameter.fallback) continue;
+    const Expr symbol = pool_.symbol(parameter.name);
+    if (std::any_of(formulas.begin(), formulas.end(), [&](Expr e) { return depends_on(e, symbol); }))
+      source_.fault(*parameter_entries_[k], "T157",
+                    fmt::format("the optional parameter '{}' is used in a formula", parameter.name),
+                    {"give it a default, or use it in [initial] only"});
+  }
+}
+
+void KindReader::read_checks() {
+  const Value* check = root_.find("check");
+  if (!check) return;
+  if (check->is_table()) return read_check(*check);
+  if (!source_.is(*check, Value::Type::list, "'check'")) return;
+  for (const Value& one : check->items)
+    if (source_.is(one, Value::Type::table, "a check")) read_check(one);
+}
+
+void KindReader::read_check(const Value& table) {
+  source_.known_keys(table, {"given", "expect", "tolerance"}, "a check");
+  KindCheck check;
+  if (const Value* tolerance = table.find("tolerance"))
+    if (source_.is(*tolerance, Value::Type::number, "'tolerance'")) check.tolerance = tolerance->number;
+  TableReader reader;
+  const auto entries = [&](std::string_view key, std::map<std::string, double>& into, bool given) {
+    const Value* values = table.find(key);
+    if (!values || !source_.is(*values, Value::Type::table, fmt::format("'{}' of a check", key))) return;
+    for (const Value& entry : values->items) {
+      const bool start = given && entry.key.ends_with("(0)");
+      const std::string_view name = start ? entry.key.substr(0, entry.key.size() - 3) : entry.key;
+      const Named* named = find(name);
+      const bool fits =
+          named && (start   ? named->meaning == Meaning::variable
+                    : given ? named->meaning != Meaning::output && named->meaning != Meaning::time
+                            : named->meaning != Meaning::table && named->meaning != Meaning::parameter);
+      if (!fits) {
+        source_.fault(
+            entry, "T158", fmt::format("a check cannot have '{}' in its '{}'", entry.key, key),
+            {did_you_mean(name, all_names(false)), "names of this kind: " + joined(all_names(false))});
+        continue;
+      }
+      const std::string what = fmt::format("'{}' of a check", entry.key);
+      if (named->meaning == Meaning::table) {
+        const auto folder = std::filesystem::path(document_.name()).parent_path();
+        const KindParameter& parameter = kind_.parameters[named->index];
+        if (auto read = reader.read(source_, entry, folder, what, parameter.unit, parameter.interpolation))
+          check.tables[parameter.name] = std::move(read);
+        continue;
+      }
+      const std::string canonical = named->symbol ? named->symbol.name() : std::string(name);
+      const auto scalar = read_scalar(source_, entry, what);
+      if (scalar && scalar->number)
+        into[start ? canonical + "(0)" : canonical] = *scalar->number;
+      else if (scalar)
+        source_.fault(entry, "T102", fmt::format("{} must be a number", what));
+    }
+  };
+  entries("given", check.given, true);
+  entries("expect", check.expect, false);
+  kind_.checks.push_back(std::move(check));
+}
+
+}  // namespace tellegen

@@ -1,0 +1,122 @@
+// The model: what the user said, read, checked and resolved. Subsystems are flattened (`cell.r1`), names
+// are indices, quantities are SI, values are expressions.
+//
+// Values are written in: names of model parameters, names of inputs, `t`, and variables of the model by
+// their full name (`n2.T`, `r1.Q`, `motor.shaft.w`). find_variable() says what such a name is.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tellegen/model/fault.h"
+#include "tellegen/model/kind.h"
+#include "tellegen/symbolic/expression.h"
+
+namespace tellegen {
+
+struct ModelNode {
+  std::string name;  // "n2", "cell.mid", "d1.j" (internal), "datum"
+  int domain = 0;
+  bool datum = false;
+  int line = 0;      // where it is first named
+  int component = -1;  // of an internal node: its component
+};
+
+struct ParameterValue {
+  Expr value;          // empty: an optional parameter left out
+  double number = 0.0; // its value where it depends on model parameters only
+  bool constant = true;  // false: depends on t, inputs or variables
+  std::shared_ptr<const Table> table;  // of a table parameter
+};
+
+struct Component {
+  std::string name;
+  int kind = 0;
+  std::vector<int> nodes;              // one per Kind::nodes, ports and internal ones
+  std::vector<ParameterValue> values;  // one per Kind::parameters
+  Place place;
+};
+
+struct ModelParameter {
+  std::string name, unit, summary;
+  Expr symbol;
+  Expr value;    // in other parameters
+  double number = 0.0;
+  Place place;
+};
+
+struct ModelInput {
+  std::string name, unit;
+  Expr symbol;
+  Expr value;  // an expression of t and parameters (a table is a lookup)
+  Place place;
+};
+
+// A sensor or an output: a named formula with the unit it is reported in.
+struct ModelOutput {
+  std::string name, unit;  // empty unit: SI, whatever that is
+  Expr value;
+  std::optional<double> noise;  // standard deviation, of a sensor
+  bool sensor = false;
+  Place place;
+};
+
+struct ModelInitial {
+  std::string variable;  // full name
+  Expr value;            // in parameters; empty: steady (its time derivative is zero)
+  Place place;
+};
+
+struct SimulationDefaults {
+  std::optional<double> stop, step, sample, tolerance;
+  std::optional<int> iterations;
+  std::optional<std::string> method, form, start;
+  Place place;
+};
+
+struct Model {
+  std::string name;
+  std::filesystem::path file;
+  std::shared_ptr<Pool> pool;
+  std::vector<Domain> domains;
+  std::vector<Kind> kinds;  // those in use
+  std::vector<ModelNode> nodes;
+  std::vector<Component> components;
+  std::vector<ModelParameter> parameters;
+  std::vector<ModelInput> inputs;
+  std::vector<ModelOutput> outputs;  // sensors first, then outputs
+  std::vector<ModelInitial> initial;
+  SimulationDefaults simulation;
+
+  std::unordered_map<std::string, int> node_by_name;       // datums are not in it
+  std::unordered_map<std::string, int> component_by_name;
+  // Sensors and outputs of the model and of its subsystems ("first.loss"): names that stand for a formula.
+  std::unordered_map<std::string, Expr> formulas;
+};
+
+// What the full name of a variable stands for.
+struct VariableRef {
+  enum class What { node, across, through, internal, output } what;
+  int node = -1;       // of a node
+  int component = -1;  // of all others
+  int index = -1;      // edge, internal variable or output of the kind
+};
+std::optional<VariableRef> find_variable(const Model& model, std::string_view name);
+std::string variable_name(const Model& model, const VariableRef& ref);
+std::string variable_unit(const Model& model, const VariableRef& ref);  // "" if not declared
+
+// Expression of a kind's output for one component, in full names: `d1.i` -> `d1.junction.i`.
+Expr output_value(const Model& model, const VariableRef& ref);
+
+// An expression written by a user after the model was read (`--of`, `--outputs`): parsed and its names
+// checked against the model. Throws ModelError.
+Expr parse_value(const Model& model, std::string_view text, const Place& place);
+
+// Names a user may have meant by a wrong one, for a suggestion.
+std::vector<std::string> names_near(const Model& model, std::string_view name);
+
+}  // namespace tellegen

@@ -1,0 +1,151 @@
+// Reads a model file and the files it uses into one flat Model.
+//
+// First pass (model_reader.cpp): what there is. Every file used is a Scope: its names, its components, its
+// subsystems, each a Scope of its own with a prefix ("cell."). Plain numbers and quantities are taken at
+// once. Second pass (model_names.cpp, model_values.cpp): what it means. Expressions may name anything in any
+// order, so parameters, inputs and outputs are resolved when first asked for, which also finds circles.
+#pragma once
+
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tellegen/model/document.h"
+#include "tellegen/model/model.h"
+#include "tellegen/model/read.h"
+#include "tellegen/model/reading.h"
+#include "tellegen/model/table_value.h"
+
+namespace tellegen {
+
+class ModelReader {
+ public:
+  explicit ModelReader(const ReadOptions& options);
+  Model read(std::string_view text, const std::filesystem::path& file);
+
+ private:
+  static constexpr int datum_ref = -2;  // the datum of whichever domain is joined to it
+  static constexpr int bad = -3;        // reported; what hangs on it stays silent
+
+  // A parameter, an input, a sensor or an output of a file.
+  struct Named {
+    enum class What { parameter, input, sensor, output } what;
+    const Value* entry = nullptr;
+    const Value* given = nullptr;  // of a subsystem's parameter: the value its user gives
+    enum class State { fresh, open, done } state = State::fresh;
+    Expr meaning{};  // what stands for the name in expressions; empty: reported as wrong
+    Expr value{};
+    double number = 0.0;
+    bool constant = true;
+    std::string unit{}, summary{};
+    std::optional<double> noise{};
+  };
+
+  // An expression's text in one scope, resolved once.
+  struct Resolved {
+    Expr value{};  // empty: wrong
+    bool constant = false;
+    double number = 0.0;
+    std::optional<std::string> unit{};  // known where the expression is a single name
+    std::vector<Fault> faults{};        // to be said again at every place that has this text
+  };
+
+  struct Scope {
+    const Document* document;
+    std::filesystem::path folder;
+    std::string prefix;
+    int parent = -1;
+    std::unordered_map<std::string_view, Named> names{};
+    std::vector<std::string_view> order{};              // of names, as in the file
+    std::unordered_map<std::string_view, int> ports{};  // exported: inner node to the user's node
+    std::unordered_map<std::string_view, bool> port_used{};
+    std::unordered_map<std::string_view, int> children{};  // subsystems
+    std::unordered_map<std::string_view, int> kinds{};
+    std::unordered_map<std::string_view, std::vector<std::string>> unknown_kinds{};  // what to say about them
+    std::unordered_map<std::string_view, Resolved> expressions{};
+  };
+
+  struct Found {
+    Named* named = nullptr;
+    int scope = -1;
+    std::optional<VariableRef> variable{};
+    bool datum = false;
+  };
+
+  struct Pending {  // a component's parameter that is an expression
+    int component, parameter, scope;
+    const Value* value;
+  };
+
+  // model_reader.cpp: structure
+  Source source(int scope) { return {*scopes_[scope]->document, faults_}; }
+  int open_scope(const Document& document, const std::filesystem::path& folder, std::string prefix,
+                 int parent);
+  void read_names(int scope, std::string_view section, Named::What what);
+  void read_components(int scope);
+  void read_component(int scope, const Value& entry);
+  void read_parameter(int scope, int component, int parameter, const Value& value);
+  int node_named(int scope, const Value& value, std::string_view component);
+  int connect(int node, int domain, int component, int port, int line);
+  int datum_of(int domain);
+  void check_ports(int scope);
+  void check_datums();
+  void check_clashes();
+
+  // model_files.cpp: kinds and subsystems
+  int kind_named(int scope, const Value& value);
+  std::vector<std::string> kinds_within_reach(int scope) const;
+  std::string kinds_that_fix(int domain);
+  void read_subsystem(int scope, const Value& entry, const Value& file);
+  const Document* document_of(const std::filesystem::path& file, const Place& from);
+  bool contains_itself(int scope, const Value& at, const std::filesystem::path& file);
+
+  // model_names.cpp: what names and expressions stand for
+  Found lookup(int scope, std::string_view name);
+  Expr meaning_of(int scope, std::string_view name, std::vector<Fault>& faults);
+  const Resolved& expression(int scope, const Value& at, std::string_view text);
+  std::optional<std::string> unit_of(Expr value) const;
+  Expr resolve(int scope, Named& named);
+  bool check_unit_of(int scope, const Value& at, const std::optional<std::string>& unit,
+                     std::string_view expected, std::string_view what);
+
+  // model_values.cpp: parameters, inputs, outputs, initial values, the simulation's defaults
+  void resolve_parameter(int scope, Named& named);
+  void resolve_input(int scope, Named& named);
+  void resolve_formula(int scope, Named& named);
+  void resolve_everything();
+  void resolve_components();
+  void fill_default(int component, int parameter);
+  void set_value(int component, int parameter, Expr value, bool constant, double number, const Place& place);
+  void read_initial(int scope, const Value& table, const std::string& prefix);
+  void read_simulation();
+  void check_overrides();
+
+  ReadOptions options_;
+  int suggestions_left_ = 100;  // of names in expressions: each searches the whole model
+  Model model_;
+  FaultList faults_;
+  TableReader tables_;
+  std::vector<std::unique_ptr<Scope>> scopes_;
+  std::map<std::filesystem::path, std::unique_ptr<Document>> documents_;  // null: it had faults
+  std::map<std::filesystem::path, int> kind_files_;
+  std::vector<std::filesystem::path> open_files_;  // from the model down to the subsystem being read
+  std::unordered_map<std::string, Value*> overrides_;
+  std::deque<Value> override_values_;
+  std::vector<int> datums_;                     // per domain: its node, -1 if none
+  std::vector<std::pair<int, int>> node_user_;  // per node: component and port that gave it its domain
+  std::vector<Pending> pending_;
+  std::vector<std::string> resolving_;  // names being resolved, outermost first
+  ExprMap<double> numbers_;             // of parameters' symbols
+  ExprMap<std::string> symbol_units_;   // of parameters' and inputs' symbols
+  ExprMap<Expr> input_values_;
+  std::unordered_map<std::string, std::size_t> initial_of_;
+};
+
+}  // namespace tellegen

@@ -1,0 +1,359 @@
+// Values of a model: parameters, inputs, sensors and outputs; the components' parameters; how it starts and
+// how it is simulated.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tellegen/model/model_reader.h"
+#include "tellegen/model/units.h"
+
+namespace tellegen {
+
+void ModelReader::resolve_parameter(int scope, Named& named) {
+  const Source at = source(scope);
+  const Value& entry = *named.entry;
+  const std::string what = fmt::format("parameter '{}'", entry.key);
+  const std::string full = scopes_[scope]->prefix + std::string(entry.key);
+  const Value* value = &entry;
+  std::optional<std::string_view> bare_unit;
+  if (entry.is_table()) {
+    at.known_keys(entry, {"value", "unit", "summary"}, what);
+    named.summary = at.text(entry, "summary", what);
+    named.unit = at.text(entry, "unit", what);
+    if (entry.find("unit")) {
+      if (!check_known_unit(at, entry, named.unit, what)) return;
+      bare_unit = named.unit;
+    }
+    value = entry.find("value");
+  }
+  const auto override_value = overrides_.find(full);
+  const bool replaced = override_value != overrides_.end();
+  if (!value && !named.given && !replaced) {
+    at.fault(entry, "T113", fmt::format("{} has no value", what));
+    return;
+  }
+  std::optional<Scalar> scalar;
+  if (value) {
+    scalar = read_scalar(at, *value, what, bare_unit);
+    if (!scalar) return;
+    if (named.unit.empty()) named.unit = scalar->unit;
+  }
+  // A value from the command line comes before the one a subsystem's user gives, and that before the file's
+  // own.
+  int value_scope = scope;
+  const Value* place = value;
+  if (replaced) {
+    Value& text = *override_value->second;
+    text.line = entry.line;
+    place = &text;
+    scalar = read_scalar(at, text, fmt::format("{}, replaced by '{}',", what, text.text), bare_unit);
+  } else if (named.given) {
+    value_scope = scopes_[scope]->parent;
+    place = named.given;
+    scalar = read_scalar(source(value_scope), *named.given, what);
+  }
+  if (!scalar) return;
+  const Source place_source = source(value_scope);
+  if (!scalar->unit.empty() && !named.unit.empty() &&
+      !check_unit(place_source, *place, scalar->unit, named.unit, what))
+    return;
+  if (scalar->number) {
+    named.value = model_.pool->number(*scalar->number);
+    named.number = *scalar->number;
+  } else {
+    const Resolved& resolved = expression(value_scope, *place, scalar->expression);
+    if (!resolved.value) return;
+    if (!named.unit.empty() && !check_unit_of(value_scope, *place, resolved.unit, named.unit, what)) return;
+    named.value = resolved.value;
+    named.number = resolved.number;
+    named.constant = resolved.constant;
+    if (!named.constant && value_scope == scope) {
+      place_source.fault(*place, "T127", fmt::format("{} depends on more than parameters", what),
+                         {"what changes with time or with the model's variables belongs in [inputs], or in "
+                          "the component itself"});
+      return;
+    }
+    if (named.unit.empty() && resolved.unit) named.unit = *resolved.unit;
+    if (!named.constant) {  // a subsystem's parameter that its user lets vary: the expression stands for it
+      named.meaning = named.value;
+      return;
+    }
+  }
+  if (!std::isfinite(named.number)) {
+    place_source.fault(*place, "T125", fmt::format("{} is not a finite number", what));
+    return;
+  }
+  const Expr symbol = model_.pool->symbol(full);
+  numbers_[symbol] = named.number;
+  symbol_units_[symbol] = named.unit;
+  named.meaning = symbol;
+}
+
+void ModelReader::resolve_input(int scope, Named& named) {
+  const Source at = source(scope);
+  const Value& entry = *named.entry;
+  Pool& pool = *model_.pool;
+  const std::string what = fmt::format("input '{}'", entry.key);
+  const Value* value = &entry;
+  std::optional<std::string_view> bare_unit;
+  if (entry.is_table()) {
+    named.unit = at.text(entry, "unit", what);
+    if (entry.find("unit") && !check_known_unit(at, entry, named.unit, what)) return;
+    if (entry.find("unit")) bare_unit = named.unit;
+    value = entry.find("value");
+    if (value) at.known_keys(entry, {"value", "unit", "summary"}, what);
+  }
+  if (!value || entry.is_list()) {
+    const auto table = tables_.read(at, entry, scopes_[scope]->folder, what, "", Interpolation::linear);
+    if (!table) return;
+    named.value = pool.lookup(table, 0, pool.symbol("t"));
+  } else {
+    const auto scalar = read_scalar(at, *value, what, bare_unit);
+    if (!scalar) return;
+    if (named.unit.empty()) named.unit = scalar->unit;
+    named.value =
+        scalar->number ? pool.number(*scalar->number) : expression(scope, *value, scalar->expression).value;
+    if (!named.value) return;
+    // Other inputs are written out, so that an input is a formula of t and parameters.
+    ExprMap<Expr> replacements;
+    for (Expr symbol : symbols_of(std::span(&named.value, 1))) {
+      if (const auto other = input_values_.find(symbol); other != input_values_.end()) {
+        replacements[symbol] = other->second;
+      } else if (!numbers_.contains(symbol) && symbol.name() != "t") {
+        at.fault(*value, "T127", fmt::format("{} depends on '{}'", what, symbol.name()),
+                 {"an input depends on t and parameters; what depends on the model's variables belongs in "
+                  "the component itself"});
+        return;
+      }
+    }
+    if (!replacements.empty()) named.value = substitute(named.value, replacements);
+  }
+  named.meaning = pool.symbol(scopes_[scope]->prefix + std::string(entry.key));
+  input_values_[named.meaning] = named.value;
+  symbol_units_[named.meaning] = named.unit;
+}
+
+void ModelReader::resolve_formula(int scope, Named& named) {
+  const Source at = source(scope);
+  const Value& entry = *named.entry;
+  const bool sensor = named.what == Named::What::sensor;
+  const std::string what = fmt::format("{} '{}'", sensor ? "sensor" : "output", entry.key);
+  const Value* value = &entry;
+  if (entry.is_table()) {
+    if (sensor)
+      at.known_keys(entry, {"measures", "noise", "unit", "summary"}, what);
+    else
+      at.known_keys(entry, {"value", "unit", "summary"}, what);
+    value = entry.find(sensor ? "measures" : "value");
+    if (!value) {
+      at.fault(entry, "T103", fmt::format("{} has no '{}'", what, sensor ? "measures" : "value"));
+      return;
+    }
+  }
+  const auto scalar = read_scalar(at, *value, what);
+  if (!scalar) return;
+  std::optional<std::string> unit;
+  if (scalar->number) {
+    named.value = model_.pool->number(*scalar->number);
+    if (!scalar->unit.empty()) unit = scalar->unit;
+  } else {
+    const Resolved& resolved = expression(scope, *value, scalar->expression);
+    if (!resolved.value) return;
+    named.value = resolved.value;
+    unit = resolved.unit;
+  }
+  if (const Value* said = entry.is_table() ? entry.find("unit") : nullptr) {
+    named.unit = at.text(entry, "unit", what);
+    if (check_known_unit(at, *said, named.unit, what) && unit) check_unit(at, *said, named.unit, *unit, what);
+  }
+  if (const Value* noise = sensor && entry.is_table() ? entry.find("noise") : nullptr) {
+    const std::string noise_of = fmt::format("the noise of {}", what);
+    if (const auto amount = read_scalar(at, *noise, noise_of); amount && amount->number) {
+      const std::string expected = !named.unit.empty() ? named.unit : unit.value_or("");
+      if (!amount->unit.empty() && !expected.empty())
+        check_unit(at, *noise, amount->unit, expected, noise_of);
+      // A deviation is a difference: "0.5 degC" is half a kelvin.
+      named.noise = *amount->number - (amount->unit.empty() ? 0.0 : units().to_si(0.0, amount->unit));
+      if (*named.noise < 0.0) at.fault(*noise, "T124", fmt::format("{} must be at least 0", noise_of));
+    } else if (amount) {
+      at.fault(*noise, "T102", fmt::format("{} must be a number or a quantity", noise_of));
+    }
+  }
+  named.meaning = named.value;
+}
+
+void ModelReader::resolve_everything() {
+  std::vector<ModelOutput> outputs;
+  for (std::size_t index = 0; index < scopes_.size(); ++index) {
+    Scope& s = *scopes_[index];
+    for (std::string_view key : s.order) {
+      Named& named = s.names.at(key);
+      if (!resolve(static_cast<int>(index), named)) continue;
+      std::string name = s.prefix + std::string(key);
+      const Place place = s.document->at(*named.entry);
+      if (named.what == Named::What::parameter) {
+        if (named.constant)
+          model_.parameters.push_back(
+              {std::move(name), named.unit, named.summary, named.meaning, named.value, named.number, place});
+      } else if (named.what == Named::What::input) {
+        model_.inputs.push_back({std::move(name), named.unit, named.meaning, named.value, place});
+      } else {
+        model_.formulas[name] = named.value;
+        if (index > 0) continue;  // a subsystem's are there to be named, not to be reported
+        const bool sensor = named.what == Named::What::sensor;
+        (sensor ? model_.outputs : outputs)
+            .push_back({std::move(name), named.unit, named.value, named.noise, sensor, place});
+      }
+    }
+  }
+  model_.outputs.insert(model_.outputs.end(), outputs.begin(), outputs.end());
+}
+
+void ModelReader::resolve_components() {
+  for (const Pending& pending : pending_) {
+    const Component& component = model_.components[pending.component];
+    const KindParameter& parameter = model_.kinds[component.kind].parameters[pending.parameter];
+    const Resolved& resolved = expression(pending.scope, *pending.value, pending.value->text);
+    if (!resolved.value) continue;
+    if (resolved.unit && !units().convertible(*resolved.unit, parameter.unit))
+      check_unit(source(pending.scope), *pending.value, *resolved.unit, parameter.unit,
+                 fmt::format("parameter '{}' of '{}'", parameter.name, component.name));
+    set_value(pending.component, pending.parameter, resolved.value, resolved.constant, resolved.number,
+              scopes_[pending.scope]->document->at(*pending.value));
+  }
+  if (!faults_.empty()) return;  // a default may hang on a value that was wrong
+  std::vector<char> has_formulas;
+  for (const Kind& kind : model_.kinds)
+    has_formulas.push_back(
+        std::any_of(kind.parameters.begin(), kind.parameters.end(),
+                    [](const KindParameter& p) { return p.fallback && !p.fallback.is_number(); }));
+  for (std::size_t c = 0; c < model_.components.size(); ++c) {
+    if (!has_formulas[model_.components[c].kind]) continue;
+    for (std::size_t k = 0; k < model_.components[c].values.size(); ++k)
+      fill_default(static_cast<int>(c), static_cast<int>(k));
+  }
+}
+
+// A default in terms of other parameters, which may be defaults themselves (never in a circle: the kind was
+// checked).
+void ModelReader::fill_default(int index, int k) {
+  Component& component = model_.components[index];
+  const Kind& kind = model_.kinds[component.kind];
+  const Expr fallback = kind.parameters[k].fallback;
+  if (component.values[k].value || !fallback) return;
+  ExprMap<Expr> replacements;
+  bool constant = true;
+  for (Expr symbol : symbols_of(std::span(&fallback, 1)))
+    for (std::size_t other = 0; other < kind.parameters.size(); ++other) {
+      if (kind.parameters[other].name != symbol.name()) continue;
+      fill_default(index, static_cast<int>(other));
+      replacements[symbol] = component.values[other].value;
+      constant = constant && component.values[other].constant;
+    }
+  const Expr value = substitute(fallback, replacements);
+  set_value(index, k, value, constant, constant ? evaluate(value, numbers_) : 0.0, component.place);
+}
+
+void ModelReader::set_value(int index, int k, Expr value, bool constant, double number, const Place& place) {
+  Component& component = model_.components[index];
+  component.values[k] = {value, number, constant, nullptr};
+  if (!constant) return;
+  const KindParameter& parameter = model_.kinds[component.kind].parameters[k];
+  const std::string broken =
+      std::isfinite(number) ? broken_bound(parameter, number) : "is not a finite number";
+  if (!broken.empty())
+    faults_.add(place, std::isfinite(number) ? "T124" : "T125",
+                fmt::format("parameter '{}' of '{}' {}", parameter.name, component.name, broken));
+}
+
+// Keys are full names, in quotes or dotted: a dotted key is a table within the table.
+void ModelReader::read_initial(int scope, const Value& table, const std::string& prefix) {
+  const Source at = source(scope);
+  for (const Value& entry : table.items) {
+    const std::string name = prefix + std::string(entry.key);
+    if (entry.is_table()) {
+      read_initial(scope, entry, name + ".");
+      continue;
+    }
+    const Found found = lookup(scope, name);
+    if (!found.variable || found.variable->what == VariableRef::What::output) {
+      at.fault(entry, "T121",
+               fmt::format("initial value of '{}', which is not a variable of the model", name),
+               {did_you_mean(name, names_near(model_, scopes_[scope]->prefix + name))});
+      continue;
+    }
+    const std::string full = variable_name(model_, *found.variable);
+    ModelInitial initial{full, {}, at.document.at(entry)};
+    if (!(entry.is_text() && entry.text == "steady")) {
+      const std::string what = fmt::format("the initial value of '{}'", name);
+      const std::string unit = variable_unit(model_, *found.variable);
+      const auto scalar = read_scalar(at, entry, what);
+      if (!scalar) continue;
+      if (!scalar->unit.empty() && !check_unit(at, entry, scalar->unit, unit, what)) continue;
+      if (scalar->number) {
+        initial.value = model_.pool->number(*scalar->number);
+      } else {
+        const Resolved& resolved = expression(scope, entry, scalar->expression);
+        if (!resolved.value) continue;
+        if (!resolved.constant) {
+          at.fault(entry, "T127", fmt::format("{} depends on more than parameters", what));
+          continue;
+        }
+        if (!check_unit_of(scope, entry, resolved.unit, unit, what)) continue;
+        initial.value = resolved.value;
+      }
+    }
+    // Scopes come from the outermost in: what the user of a subsystem says goes before what it says itself.
+    if (initial_of_.try_emplace(full, model_.initial.size()).second)
+      model_.initial.push_back(std::move(initial));
+  }
+}
+
+void ModelReader::read_simulation() {
+  const Source at = source(0);
+  const Value* table = at.document.root().find("simulation");
+  if (!table || !at.is(*table, Value::Type::table, "'simulation'")) return;
+  at.known_keys(*table, {"stop", "step", "sample", "method", "form", "iterations", "tolerance", "start"},
+                "[simulation]");
+  SimulationDefaults& simulation = model_.simulation;
+  simulation.place = at.document.at(*table);
+  const auto positive = [&](std::string_view key, std::string_view unit, std::optional<double>& into) {
+    const Value* value = table->find(key);
+    if (!value) return;
+    const std::string what = fmt::format("'{}' of [simulation]", key);
+    into = read_quantity(at, *value, what, unit);
+    if (into && !(*into > 0.0)) at.fault(*value, "T124", fmt::format("{} must be above 0", what));
+  };
+  positive("stop", "s", simulation.stop);
+  positive("step", "s", simulation.step);
+  positive("sample", "s", simulation.sample);
+  positive("tolerance", "1", simulation.tolerance);
+  if (const Value* value = table->find("iterations");
+      value && at.is(*value, Value::Type::integer, "'iterations' of [simulation]")) {
+    simulation.iterations = static_cast<int>(value->number);
+    if (value->number < 1.0) at.fault(*value, "T124", "'iterations' of [simulation] must be at least 1");
+  }
+  const auto text = [&](std::string_view key, std::optional<std::string>& into) {
+    if (table->find(key)) into = at.text(*table, key, "[simulation]");
+  };
+  text("method", simulation.method);
+  text("form", simulation.form);
+  text("start", simulation.start);
+}
+
+void ModelReader::check_overrides() {
+  for (const auto& [name, value] : options_.overrides) {
+    const Found found = lookup(0, name);
+    if (found.named && found.named->what == Named::What::parameter) continue;
+    std::vector<std::string> known;
+    for (const ModelParameter& parameter : model_.parameters) known.push_back(parameter.name);
+    faults_.add({model_.file.string(), 0}, "T130",
+                fmt::format("the model has no parameter '{}' to be replaced by '{}'", name, value),
+                {did_you_mean(name, known), known.empty()        ? "it has no parameters"
+                                            : known.size() <= 30 ? "its parameters: " + joined(known)
+                                                                 : ""});
+  }
+}
+
+}  // namespace tellegen

@@ -1,0 +1,29 @@
+// Model file to Model. Every fault of the file is collected and thrown as one ModelError.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tellegen/model/model.h"
+
+namespace tellegen {
+
+struct ReadOptions {
+  std::filesystem::path library;                // default: library_folder()
+  std::vector<std::pair<std::string, std::string>> overrides;  // parameter = value, from the command line
+};
+
+Model read_model(const std::filesystem::path& file, const ReadOptions& options = {});
+Model read_model_text(std::string_view text, const std::filesystem::path& name, const ReadOptions& options = {});
+
+// One kind by its name ("thermal.resistor"), and all names the library has.
+std::vector<Domain> read_domains(const std::filesystem::path& library);
+Kind read_kind(Pool& pool, const std::vector<Domain>& domains, const std::filesystem::path& file,
+               const std::string& name);
+std::vector<std::string> library_kinds(const std::filesystem::path& library);
+
+// $TELLEGEN_LIBRARY, or library/ beside or above the executable, or the one it was built from.
+std::filesystem::path library_folder();
+
+}  // namespace tellegen

@@ -1,0 +1,175 @@
+#include "tellegen/model/reading.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <tuple>
+#include <unordered_set>
+
+#include "tellegen/model/units.h"
+#include "tellegen/symbolic/functions.h"
+#include "tellegen/symbolic/nearest.h"
+
+namespace tellegen {
+namespace {
+
+// For suggestions only; UDUNITS knows many more.
+const std::vector<std::string> usual_units{
+    "V",   "mV",  "kV",   "A",   "mA",  "uA",    "ohm",   "mohm", "kohm", "Mohm",  "F",   "uF",    "nF",
+    "pF",  "H",   "mH",   "uH",  "W",   "mW",    "kW",    "J",    "kJ",   "Wh",    "kWh", "Ah",    "mAh",
+    "s",   "ms",  "us",   "ns",  "min", "h",     "Hz",    "kHz",  "K",    "degC",  "m",   "mm",    "cm",
+    "m2",  "m3",  "kg",   "g",   "N",   "Nm",    "N m",   "Pa",   "kPa",  "bar",   "rad", "rad/s", "rpm",
+    "deg", "K/W", "mK/W", "W/K", "J/K", "kg m2", "N m s", "m/s",  "m3/s", "l/min", "Wb",  "T",     "%",
+};
+
+std::optional<Scalar> finite(const Source& source, const Value& value, std::string_view what, Scalar scalar) {
+  if (!scalar.number || std::isfinite(*scalar.number)) return scalar;
+  source.fault(value, "T125", fmt::format("{} is not a finite number", what));
+  return std::nullopt;
+}
+
+}  // namespace
+
+void FaultList::add(Place place, std::string_view code, std::string message,
+                    std::vector<std::string> details) {
+  std::erase(details, "");
+  faults_.push_back({std::move(place), std::string(code), std::move(message), std::move(details)});
+}
+
+void FaultList::add(const ModelError& error) {
+  faults_.insert(faults_.end(), error.faults().begin(), error.faults().end());
+}
+
+void FaultList::throw_if_any() {
+  if (faults_.empty()) return;
+  std::unordered_set<std::string> seen;  // a faulty subsystem used twice says it once
+  std::vector<Fault> distinct;
+  for (Fault& fault : faults_)
+    if (seen.insert(to_text(fault)).second) distinct.push_back(std::move(fault));
+  // Files in the order they were met, lines in order within each.
+  std::vector<std::string> files;
+  for (const Fault& fault : distinct)
+    if (std::find(files.begin(), files.end(), fault.place.file) == files.end())
+      files.push_back(fault.place.file);
+  std::stable_sort(distinct.begin(), distinct.end(), [&](const Fault& a, const Fault& b) {
+    const auto file_a = std::find(files.begin(), files.end(), a.place.file);
+    const auto file_b = std::find(files.begin(), files.end(), b.place.file);
+    return std::tie(file_a, a.place.line) < std::tie(file_b, b.place.line);
+  });
+  throw ModelError(std::move(distinct));
+}
+
+bool Source::is(const Value& value, Value::Type type, std::string_view what) const {
+  if (value.type == type) return true;
+  if (type == Value::Type::number && value.is_number()) return true;
+  fault(value, "T102", fmt::format("{} must be {}, not {}", what, type_name(type), type_name(value.type)));
+  return false;
+}
+
+void Source::known_keys(const Value& table, std::initializer_list<std::string_view> keys,
+                        std::string_view what) const {
+  for (const Value& item : table.items) {
+    if (std::find(keys.begin(), keys.end(), item.key) != keys.end()) continue;
+    const std::vector<std::string> known(keys.begin(), keys.end());
+    fault(item, "T101", fmt::format("unknown key '{}' in {}", item.key, what),
+          {did_you_mean(item.key, known), "known keys: " + joined(known)});
+  }
+}
+
+std::string Source::text(const Value& table, std::string_view key, std::string_view what) const {
+  const Value* value = table.find(key);
+  if (!value || !is(*value, Value::Type::text, fmt::format("'{}' of {}", key, what))) return "";
+  return std::string(value->text);
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+  const std::string best = nearest(name, candidates);
+  return best.empty() ? "" : fmt::format("did you mean '{}'?", best);
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
+  return text;
+}
+
+std::vector<std::string> shown(std::string_view text, const ParseError& error) {
+  std::vector<std::string> details{std::string(text), std::string(error.column, ' ') + "^"};
+  const auto rate = text.substr(0, error.column).rfind("der(");
+  if (rate != std::string_view::npos &&
+      text.substr(rate, error.column - rate).find(')') == std::string_view::npos)
+    details.push_back("der() takes the name of a variable: C*der(v), not der(C*v)");
+  return details;
+}
+
+bool check_name(const Source& source, const Value& at, std::string_view name, std::string_view what) {
+  std::string why;
+  const auto word = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ||
+      !std::all_of(name.begin(), name.end(), word))
+    why = "a name has letters, digits and underscores, and does not begin with a digit";
+  else if (name == "t" || name == "pi" || name == "datum" || name == "der" || find_function(name))
+    why = "this name has a meaning of its own in expressions";
+  if (why.empty()) return true;
+  source.fault(at, "T105", fmt::format("'{}' cannot be the name of {}", name, what), {why});
+  return false;
+}
+
+bool check_known_unit(const Source& source, const Value& at, std::string_view unit, std::string_view what) {
+  if (units().known(unit)) return true;
+  source.fault(
+      at, "T122", fmt::format("unknown unit '{}' for {}", unit, what),
+      {did_you_mean(unit, usual_units), "units are written as UDUNITS does: 'K/W', 'kg m2', 'N m s/rad'"});
+  return false;
+}
+
+bool check_unit(const Source& source, const Value& at, std::string_view unit, std::string_view expected,
+                std::string_view what) {
+  if (units().convertible(unit, expected)) return true;
+  source.fault(at, "T123", fmt::format("{} is given in '{}'", what, unit),
+               {expected.empty() || expected == "1"
+                    ? "it is a number without a unit"
+                    : fmt::format("its unit is '{}', or one convertible to it", expected)});
+  return false;
+}
+
+std::optional<Scalar> read_scalar(const Source& source, const Value& value, std::string_view what,
+                                  std::optional<std::string_view> unit) {
+  if (value.is_number())
+    return finite(source, value, what, {unit ? units().to_si(value.number, *unit) : value.number, "", {}});
+  if (!value.is_text()) {
+    source.fault(
+        value, "T102",
+        fmt::format("{} must be a number, a quantity or an expression, not {}", what, type_name(value.type)));
+    return std::nullopt;
+  }
+  std::optional<Quantity> quantity;
+  try {
+    quantity = units().parse(value.text);
+  } catch (const UnknownUnit& error) {
+    check_known_unit(source, value, error.unit, what);
+    return std::nullopt;
+  }
+  if (!quantity) return Scalar{std::nullopt, "", value.text};
+  if (quantity->unit.empty())
+    return finite(source, value, what, {unit ? units().to_si(quantity->si, *unit) : quantity->si, "", {}});
+  if (unit && !check_unit(source, value, quantity->unit, *unit, what)) return std::nullopt;
+  return finite(source, value, what, {quantity->si, quantity->unit, {}});
+}
+
+std::optional<double> read_quantity(const Source& source, const Value& value, std::string_view what,
+                                    std::string_view unit) {
+  const std::optional<Scalar> scalar = read_scalar(source, value, what);
+  if (!scalar) return std::nullopt;
+  if (!scalar->number) {
+    source.fault(value, "T102", fmt::format("{} must be a number or a quantity", what),
+                 {fmt::format("'{}' is neither", scalar->expression)});
+    return std::nullopt;
+  }
+  if (!scalar->unit.empty() && !check_unit(source, value, scalar->unit, unit, what)) return std::nullopt;
+  return scalar->number;
+}
+
+}  // namespace tellegen

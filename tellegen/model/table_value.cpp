@@ -1,0 +1,139 @@
+#include "tellegen/model/table_value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tellegen/model/units.h"
+
+namespace tellegen {
+namespace {
+
+constexpr std::string_view list_form =
+    "a table is a list of [x, y] pairs, or { table = \"file.csv\", column = \"y\" }";
+
+bool read_points(const Source& source, const Value& list, std::string_view what, std::vector<double>& x,
+                 std::vector<double>& y) {
+  if (!source.is(list, Value::Type::list, what)) return false;
+  for (const Value& point : list.items) {
+    const bool pair = point.is_list() && point.items.size() == 2 && point.items[0].is_number() &&
+                      point.items[1].is_number();
+    if (!pair) {
+      source.fault(point, "T102", fmt::format("{}: a point must be a pair of numbers", what),
+                   {std::string(list_form)});
+      return false;
+    }
+    if (!std::isfinite(point.items[0].number) || !std::isfinite(point.items[1].number)) {
+      source.fault(point, "T125", fmt::format("{}: a point is not finite", what));
+      return false;
+    }
+    x.push_back(point.items[0].number);
+    y.push_back(point.items[1].number);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Interpolation> read_interpolation(const Source& source, const Value& value,
+                                                std::string_view what) {
+  if (!source.is(value, Value::Type::text, fmt::format("'interpolation' of {}", what))) return std::nullopt;
+  const std::vector<std::pair<std::string, Interpolation>> known{
+      {"linear", Interpolation::linear}, {"hold", Interpolation::hold}, {"cubic", Interpolation::cubic}};
+  for (const auto& [name, interpolation] : known)
+    if (name == value.text) return interpolation;
+  source.fault(value, "T101", fmt::format("unknown interpolation '{}' of {}", value.text, what),
+               {did_you_mean(value.text, {"linear", "hold", "cubic"}), "known: 'linear', 'hold', 'cubic'"});
+  return std::nullopt;
+}
+
+const CsvFile* TableReader::csv(const Source& source, const Value& at, const std::filesystem::path& file) {
+  const auto [entry, fresh] = files_.try_emplace(file);
+  if (fresh) {
+    try {
+      entry->second = std::make_unique<CsvFile>(read_csv(file, source.document.at(at)));
+    } catch (const ModelError& error) {
+      source.faults.add(error);
+    }
+  }
+  return entry->second.get();
+}
+
+std::shared_ptr<const Table> TableReader::read(const Source& source, const Value& value,
+                                               const std::filesystem::path& folder, std::string_view what,
+                                               std::string_view unit, Interpolation interpolation) {
+  std::vector<double> x, y;
+  std::string name(value.key), own_unit;
+  Place place = source.document.at(value);
+  const std::vector<int>* lines = nullptr;
+  if (value.is_list()) {
+    if (!read_points(source, value, what, x, y)) return nullptr;
+  } else if (value.is_table()) {
+    source.known_keys(value, {"points", "table", "column", "time", "x", "interpolation", "unit"}, what);
+    if (const Value* given = value.find("interpolation")) {
+      const auto read = read_interpolation(source, *given, what);
+      if (!read) return nullptr;
+      interpolation = *read;
+    }
+    if (const Value* given = value.find("unit")) {
+      own_unit = source.text(value, "unit", what);
+      if (!check_known_unit(source, *given, own_unit, what)) return nullptr;
+      if (!unit.empty() && !check_unit(source, *given, own_unit, unit, what)) return nullptr;
+    }
+    const Value* file = value.find("table");
+    const Value* points = value.find("points");
+    if (!file == !points) {
+      source.fault(value, "T103", fmt::format("{} needs either 'points' or 'table'", what),
+                   {std::string(list_form)});
+      return nullptr;
+    }
+    if (points && !read_points(source, *points, what, x, y)) return nullptr;
+    if (file) {
+      if (!source.is(*file, Value::Type::text, fmt::format("'table' of {}", what))) return nullptr;
+      const CsvFile* data = csv(source, *file, folder / file->text);
+      if (!data) return nullptr;
+      const auto column = [&](std::string_view key, std::size_t otherwise) -> const std::vector<double>* {
+        std::string wanted = source.text(value, key, what);
+        if (wanted.empty() && otherwise < data->header.size()) return &data->columns[otherwise];
+        const auto found = std::find(data->header.begin(), data->header.end(), wanted);
+        if (found != data->header.end()) return &data->columns[found - data->header.begin()];
+        source.fault(value.find(key) ? *value.find(key) : value, "T182",
+                     wanted.empty()
+                         ? fmt::format("{}: 'column' must say which column of '{}'", what, data->name)
+                         : fmt::format("'{}' has no column '{}'", data->name, wanted),
+                     {did_you_mean(wanted, data->header), "its columns: " + joined(data->header)});
+        return nullptr;
+      };
+      // Two columns need no telling; of more, the one meant is named.
+      const auto* x_column = column(value.find("x") ? "x" : "time", 0);
+      const auto* y_column = column("column", data->header.size() == 2 ? 1 : data->header.size());
+      if (!x_column || !y_column) return nullptr;
+      x = *x_column;
+      y = *y_column;
+      lines = &data->lines;
+      place.file = data->name;
+      name = fmt::format("{}:{}", data->name, source.text(value, "column", what));
+    }
+  } else {
+    source.fault(value, "T102", fmt::format("{} must be a table, not {}", what, type_name(value.type)),
+                 {std::string(list_form)});
+    return nullptr;
+  }
+  if (x.empty()) {
+    source.faults.add(place, "T128", fmt::format("{} has no points", what));
+    return nullptr;
+  }
+  for (std::size_t k = 1; k < x.size(); ++k)
+    if (x[k] <= x[k - 1]) {
+      if (lines) place.line = (*lines)[k];
+      source.faults.add(place, "T128", fmt::format("{}: x must increase from point to point", what),
+                        {fmt::format("{} comes after {}", x[k], x[k - 1])});
+      return nullptr;
+    }
+  if (!own_unit.empty())
+    for (double& value_in_unit : y) value_in_unit = units().to_si(value_in_unit, own_unit);
+  return make_table(std::move(name), std::move(x), std::move(y), interpolation);
+}
+
+}  // namespace tellegen

@@ -1,0 +1,144 @@
+#include "tellegen/program/compile.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+extern char** environ;
+
+namespace tellegen {
+namespace fs = std::filesystem;
+namespace {
+
+// No contraction and no reassociation: the same answer as the interpreter and as every other machine.
+constexpr std::array flags = {"-std=c99",        "-O3",           "-fPIC", "-shared", "-ffp-contract=off",
+                              "-fno-math-errno", "-fno-trapping-math", "-w"};
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+fs::path cache_folder() {
+  if (const auto own = environment("TELLEGEN_CACHE"); !own.empty()) return own;
+  if (const auto xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) return fs::path(xdg) / "tellegen";
+  if (const auto home = environment("HOME"); !home.empty()) return fs::path(home) / ".cache" / "tellegen";
+  return fs::temp_directory_path() / fmt::format("tellegen-{}", getuid());
+}
+
+fs::path find_compiler() {
+  const std::string wanted = environment("TELLEGEN_COMPILER");
+  if (wanted == "none") return {};
+  const std::string name = wanted.empty() ? "cc" : wanted;
+  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? fs::path(name) : fs::path();
+  std::string path = environment("PATH");
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    const fs::path candidate = fs::path(path.substr(begin, end - begin)) / name;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+    begin = end + 1;
+  }
+  return {};
+}
+
+// Two independent 64-bit FNV-1a hashes: collisions are not a concern at the size of a kernel cache.
+std::string content_hash(std::string_view text) {
+  std::uint64_t a = 0xcbf29ce484222325ull, b = 0x84222325cbf29ce4ull;
+  for (unsigned char c : text) {
+    a = (a ^ c) * 0x100000001b3ull;
+    b = (b ^ c ^ (a >> 32)) * 0x100000001b3ull;
+  }
+  return fmt::format("{:016x}{:016x}", a, b);
+}
+
+// A different compiler, or an updated one, is a different object.
+std::string identity(const fs::path& compiler) {
+  struct stat info {};
+  const fs::path real = fs::canonical(compiler);
+  if (stat(real.c_str(), &info) != 0) return real;
+  return fmt::format("{} {} {}", real.string(), info.st_size, info.st_mtime);
+}
+
+bool run_compiler(const fs::path& compiler, const fs::path& source, const fs::path& object) {
+  std::vector<std::string> words{compiler};
+  words.insert(words.end(), flags.begin(), flags.end());
+  words.insert(words.end(), {"-o", object, source, "-lm"});
+  std::vector<char*> argv;
+  for (std::string& w : words) argv.push_back(w.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const int failed = posix_spawn(&child, compiler.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed) return false;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+std::shared_ptr<const CompiledCode> load(const fs::path& object) {
+  void* handle = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
+  return handle ? std::make_shared<const CompiledCode>(handle) : nullptr;
+}
+
+}  // namespace
+
+CompiledCode::~CompiledCode() { dlclose(handle_); }
+
+void* CompiledCode::symbol(const char* name) const {
+  void* found = dlsym(handle_, name);
+  assert(found && "the generator emits every function it asks for");
+  return found;
+}
+
+std::shared_ptr<const CompiledCode> compile_c(std::string_view source) {
+  const fs::path compiler = find_compiler();
+  if (compiler.empty()) return nullptr;
+  std::string text(runtime_source());
+  text += source;
+  std::string key = text + identity(compiler);
+  for (const char* f : flags) key += f;
+
+  std::error_code ignored;
+  const fs::path folder = cache_folder();
+  fs::create_directories(folder, ignored);
+  const std::string hash = content_hash(key);
+  const fs::path object = folder / (hash + ".so");
+  if (fs::exists(object, ignored))
+    if (auto code = load(object)) return code;
+
+  static int counter = 0;
+  const std::string aside = fmt::format("{}.{}.{}", hash, getpid(), counter++);
+  const fs::path c_file = folder / (aside + ".c"), new_object = folder / (aside + ".so");
+  {
+    std::ofstream out(c_file, std::ios::binary);
+    out << text;
+    if (!out.flush()) return nullptr;
+  }
+  const bool compiled = run_compiler(compiler, c_file, new_object);
+  fs::remove(c_file, ignored);
+  if (!compiled) {
+    fs::remove(new_object, ignored);
+    return nullptr;
+  }
+  fs::rename(new_object, object, ignored);
+  return load(object);
+}
+
+}  // namespace tellegen

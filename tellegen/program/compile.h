@@ -1,0 +1,35 @@
+// C source to a loaded shared object, by the system's compiler, cached by content.
+//
+// The cache is $TELLEGEN_CACHE, or tellegen/ in the user's cache folder. An object appears under its final
+// name only when it is whole (written aside, then renamed), so concurrent runs share the folder safely.
+// TELLEGEN_COMPILER names another compiler; "none" turns compilation off, and everything is interpreted.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tellegen {
+
+class CompiledCode {
+ public:
+  explicit CompiledCode(void* handle) : handle_(handle) {}
+  ~CompiledCode();
+  CompiledCode(const CompiledCode&) = delete;
+  CompiledCode& operator=(const CompiledCode&) = delete;
+  template <class Function>
+  Function* function(const char* name) const {
+    return reinterpret_cast<Function*>(symbol(name));
+  }
+
+ private:
+  void* symbol(const char* name) const;
+  void* handle_;
+};
+
+// Empty where there is no compiler. The text of runtime/tellegen_math.h is put in front of the source.
+std::shared_ptr<const CompiledCode> compile_c(std::string_view source);
+
+std::string_view runtime_source();  // tellegen_math.h
+
+}  // namespace tellegen

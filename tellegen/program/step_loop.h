@@ -1,0 +1,73 @@
+// The loop around one step, for small systems: a whole step is one program, and the loop between two
+// samples belongs to the generated code, because a call per step would cost as much as the step.
+//
+//   section 0  prepare   once: parameters, alpha, constant parts of the factorisation
+//   section 1  step      time and history
+//   section 2  iterate   Newton; repeated until `error` <= 1, or a fixed number of times
+//   section 3  finish    new values of the differentiated variables
+//   section 4  output    at samples only
+//
+// The register file lives with the caller and carries the state from call to call. run() is the compiled
+// loop where there is a compiler, otherwise the same program interpreted; nothing is allocated inside.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tellegen/program/compile.h"
+#include "tellegen/program/program.h"
+
+namespace tellegen {
+
+struct RegisterCopy {
+  std::int32_t target = 0, source = 0;
+};
+
+struct StepProgram {
+  Program program;
+  std::int32_t time = -1;                    // input register of t, or -1
+  std::int32_t error = -1;                   // register of the last update, 1 = tolerance; -1: nothing to iterate
+  std::vector<RegisterCopy> iterate_copies;  // before every iteration: the iterate becomes the last solution
+  std::vector<RegisterCopy> step_copies;     // after every step, in order: history moves on
+  std::vector<std::int32_t> outputs;         // registers
+};
+
+// Layout shared with the generated C.
+struct StepLoopControl {
+  double step = 0.0;                   // t = step * index, so that samples are exact
+  std::int64_t index = 0;              // of the step last done
+  std::int64_t steps = 0;              // to do in this call
+  std::int64_t stride = 1;             // a row of outputs every so many steps ...
+  std::int64_t phase = 0;              // ... of which this many are already done
+  std::int64_t max_iterations = 50;
+  std::int64_t fixed_iterations = 0;   // 0: to tolerance
+  double* rows = nullptr;              // outputs, row after row
+  std::int64_t iterations = 0;         // counted
+  std::int64_t worst = 0;              // most iterations of one step
+};
+
+class StepLoop {
+ public:
+  explicit StepLoop(StepProgram program);
+  void compile();  // from now on run() is compiled code, where a compiler exists
+  bool compiled() const { return run_ != nullptr; }
+  const StepProgram& program() const { return step_; }
+  double* registers() { return registers_.data(); }
+  void prepare() { interpret(step_.program, 0, registers_.data()); }
+  // Steps until control.steps are done; false where an iteration did not converge (control.index tells
+  // the last step that did).
+  bool run(StepLoopControl& control);
+
+ private:
+  bool run_interpreted(StepLoopControl& control);
+  StepProgram step_;
+  std::vector<double> registers_;
+  std::shared_ptr<const CompiledCode> code_;
+  int (*run_)(double*, StepLoopControl*) = nullptr;
+};
+
+std::string c_step_loop(const StepProgram& step);
+
+}  // namespace tellegen

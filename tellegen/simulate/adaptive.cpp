@@ -1,0 +1,322 @@
+#include "tellegen/simulate/adaptive.h"
+
+#ifndef TELLEGEN_HAS_IDA
+
+namespace tellegen {
+
+bool has_adaptive() { return false; }
+
+std::unique_ptr<Integrator> make_adaptive(const Problem& problem) {
+  throw ModelError({{problem.system->model->file.string(), 0}, "T318", "method 'adaptive' is not part of this build",
+                    {"it needs SUNDIALS IDA: install libsundials-dev and build again"}});
+}
+
+}  // namespace tellegen
+
+#else
+
+#include <fmt/format.h>
+#include <ida/ida.h>
+#include <nvector/nvector_serial.h>
+#include <sunlinsol/sunlinsol_klu.h>
+#include <sunmatrix/sunmatrix_sparse.h>
+
+#include <cmath>
+
+namespace tellegen {
+namespace {
+
+// Owners of SUNDIALS' objects.
+template <class T, auto Free>
+struct Freed {
+  void operator()(T* object) const { Free(object); }
+};
+using VectorPointer = std::unique_ptr<std::remove_pointer_t<N_Vector>, Freed<std::remove_pointer_t<N_Vector>, N_VDestroy>>;
+using MatrixPointer = std::unique_ptr<std::remove_pointer_t<SUNMatrix>, Freed<std::remove_pointer_t<SUNMatrix>, SUNMatDestroy>>;
+using SolverPointer = std::unique_ptr<std::remove_pointer_t<SUNLinearSolver>,
+                                      Freed<std::remove_pointer_t<SUNLinearSolver>, SUNLinSolFree>>;
+inline void free_ida(void* memory) { IDAFree(&memory); }
+inline void free_context(std::remove_pointer_t<SUNContext>* context) { SUNContext_Free(&context); }
+
+class Adaptive : public Integrator {
+ public:
+  explicit Adaptive(const Problem& problem)
+      : problem_(problem), system_(*problem.system), tableau_(system_), n_(tableau_.size()) {
+    SUNContext context = nullptr;
+    SUNContext_Create(nullptr, &context);
+    context_.reset(context);
+    y_.reset(N_VNew_Serial(n_, context));
+    yp_.reset(N_VNew_Serial(n_, context));
+    id_.reset(N_VNew_Serial(n_, context));
+    tolerances_.reset(N_VNew_Serial(n_, context));
+    std::copy(problem.initial.x.begin(), problem.initial.x.end(), N_VGetArrayPointer(y_.get()));
+    start_rates();
+    rates_.resize(system_.rates.size());
+    by_x_.resize(tableau_.x_entries().size());
+    by_rate_.resize(tableau_.rate_entries().size());
+    make_pattern(context);
+    make_conditions();
+    make_outputs();
+    for (std::int32_t c = 0; c < n_; ++c)
+      N_VGetArrayPointer(tolerances_.get())[c] = problem.options.tolerance * column_scale(system_, c);
+
+    ida_.reset(IDACreate(context));
+    IDAInit(ida_.get(), residual, 0.0, y_.get(), yp_.get());
+    IDASVtolerances(ida_.get(), problem.options.tolerance, tolerances_.get());
+    IDASetUserData(ida_.get(), this);
+    IDASetMaxNumSteps(ida_.get(), 100000000);
+    IDASetId(ida_.get(), id_.get());
+    // A redundant storage's through is a derivative of the solution: not a variable to control errors by.
+    IDASetSuppressAlg(ida_.get(), !problem.storage.redundant.empty());
+    if (problem.step > 0.0 && problem.options.step > 0.0) IDASetMaxStep(ida_.get(), problem.options.step);
+    solver_.reset(SUNLinSol_KLU(y_.get(), matrix_.get(), context));
+    IDASetLinearSolver(ida_.get(), solver_.get(), matrix_.get());
+    IDASetJacFn(ida_.get(), jacobian);
+    IDASetErrHandlerFn(ida_.get(), remember_error, this);
+    if (condition_count_ > 0) IDARootInit(ida_.get(), static_cast<int>(condition_count_), conditions);
+    statistics_.unknowns = n_;
+    statistics_.executor = "SUNDIALS IDA with KLU";
+  }
+
+  std::int64_t advance(std::int64_t samples, double* rows) override {
+    const double interval = problem_.step * static_cast<double>(problem_.stride);
+    for (std::int64_t k = 0; k < samples; ++k) {
+      const double to = interval * static_cast<double>(done_ + 1);
+      IDASetStopTime(ida_.get(), to);  // outputs are solutions, not interpolations
+      double t = 0.0;
+      for (;;) {
+        const int status = IDASolve(ida_.get(), to, &t, y_.get(), yp_.get(), IDA_NORMAL);
+        if (status < 0) {
+          failure_ = fmt::format("the adaptive method stopped at t = {:.9g} s: {}", t, error_);
+          return k;
+        }
+        if (status == IDA_ROOT_RETURN) {
+          if (!restart(t, to)) return k;
+          continue;
+        }
+        break;
+      }
+      ++done_;
+      write_outputs(to, rows);
+      rows += problem_.outputs.size();
+      long steps = 0, iterations = 0;
+      IDAGetNumSteps(ida_.get(), &steps);
+      IDAGetNumNonlinSolvIters(ida_.get(), &iterations);
+      statistics_.steps = steps_before_ + steps;
+      statistics_.iterations = iterations_before_ + iterations;
+    }
+    return samples;
+  }
+
+  std::string failure() const override { return failure_; }
+  Statistics statistics() const override { return statistics_; }
+
+ private:
+  static double* data(N_Vector v) { return N_VGetArrayPointer(v); }
+
+  // Derivatives of the columns such that every differentiated variable has its initial rate: along the tree.
+  void start_rates() {
+    double* yp = data(yp_.get());
+    double* id = data(id_.get());
+    std::fill(yp, yp + n_, 0.0);
+    std::fill(id, id + n_, 0.0);
+    std::vector<double> across(system_.graph.edge_count(), 0.0);
+    for (std::size_t k = 0; k < system_.rates.size(); ++k) {
+      const Rate& r = system_.rates[k];
+      const Group& group = system_.groups[r.group];
+      const LocalSymbol& s = group.symbols[r.symbol];
+      const auto plus = group.plus[r.symbol][r.member], minus = group.minus[r.symbol][r.member];
+      if (plus >= 0) id[plus] = 1.0;
+      if (minus >= 0) id[minus] = 1.0;
+      if (s.what == LocalSymbol::What::across) across[system_.graph.first_edge[group.components[r.member]] + s.index] = problem_.initial.rates[k];
+      else if (plus >= 0) yp[plus] = problem_.initial.rates[k];
+    }
+    const ExprMap<double> start{{system_.model->pool->symbol("t"), 0.0}};
+    for (std::int32_t e = 0; e < system_.graph.edge_count(); ++e)
+      if (system_.graph.edges[e].edge_class == EdgeClass::across_source)
+        if (const Expr rate = source_rate(system_, EdgeIndex{e})) across[e] = evaluate(rate, start);
+    for (NodeIndex node : system_.tree.order) {
+      const EdgeIndex up = system_.tree.up[node.value];
+      if (up.value < 0) continue;
+      const auto parent = system_.node_column(system_.tree.parent[node.value]);
+      const double base = parent < 0 ? 0.0 : yp[parent];
+      yp[system_.node_column(node)] = base + (system_.graph.edges[up.value].from == node ? across[up.value] : -across[up.value]);
+    }
+  }
+
+  void set_rates(const double* yp) {
+    for (std::size_t k = 0; k < rates_.size(); ++k) {
+      const Rate& r = system_.rates[k];
+      const Group& group = system_.groups[r.group];
+      const auto plus = group.plus[r.symbol][r.member], minus = group.minus[r.symbol][r.member];
+      rates_[k] = (plus < 0 ? 0.0 : yp[plus]) - (minus < 0 ? 0.0 : yp[minus]);
+    }
+  }
+
+  void make_pattern(SUNContext context) {
+    PatternBuilder builder(n_);
+    for (const auto& e : tableau_.x_entries()) builder.add(e.row, e.column);
+    for (const auto& e : tableau_.rate_entries()) {
+      const Rate& r = system_.rates[e.column];
+      const Group& group = system_.groups[r.group];
+      builder.add(e.row, group.plus[r.symbol][r.member]);
+      builder.add(e.row, group.minus[r.symbol][r.member]);
+    }
+    const SparsePattern pattern = builder.build();
+    const auto entries = tableau_.x_entries().size() + 2 * tableau_.rate_entries().size();
+    for (std::size_t k = 0; k < entries; ++k) position_.push_back(builder.position(static_cast<std::int32_t>(k)));
+    pattern_ = pattern;
+    matrix_.reset(SUNSparseMatrix(n_, n_, pattern.nonzeros(), CSC_MAT, context));
+  }
+
+  static int residual(double t, N_Vector y, N_Vector yp, N_Vector f, void* user) {
+    auto& self = *static_cast<Adaptive*>(user);
+    self.set_rates(data(yp));
+    self.tableau_.residual({data(y), static_cast<std::size_t>(self.n_)}, self.rates_, t, {},
+                           {data(f), static_cast<std::size_t>(self.n_)});
+    for (std::int32_t i = 0; i < self.n_; ++i)
+      if (!std::isfinite(data(f)[i])) return 1;  // recoverable: a shorter step may help
+    return 0;
+  }
+
+  static int jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector, SUNMatrix matrix, void* user, N_Vector,
+                      N_Vector, N_Vector) {
+    auto& self = *static_cast<Adaptive*>(user);
+    self.set_rates(data(yp));
+    self.tableau_.jacobian({data(y), static_cast<std::size_t>(self.n_)}, self.rates_, t, {}, self.by_x_, self.by_rate_);
+    SUNMatZero(matrix);
+    for (std::int32_t c = 0; c <= self.n_; ++c) SM_INDEXPTRS_S(matrix)[c] = self.pattern_.column_start[c];
+    for (std::int32_t k = 0; k < self.pattern_.nonzeros(); ++k) SM_INDEXVALS_S(matrix)[k] = self.pattern_.row[k];
+    double* values = SM_DATA_S(matrix);
+    std::size_t at = 0;
+    const auto put = [&](double v) {
+      if (self.position_[at] >= 0) values[self.position_[at]] += v;
+      ++at;
+    };
+    for (double v : self.by_x_) put(v);
+    for (double v : self.by_rate_) {
+      put(cj * v);
+      put(-cj * v);
+    }
+    return 0;
+  }
+
+  // Quantities whose sign a condition depends on, for every member of every group.
+  void make_conditions() {
+    Pool& pool = *system_.model->pool;
+    for (const Group& group : system_.groups) {
+      std::vector<ProgramRoot> roots;
+      const auto watch = [&](Expr e) {
+        for (const ProgramRoot& r : roots)
+          if (r.value == e) return;
+        roots.push_back({e, 0});
+      };
+      for (Expr node : nodes_of(group.residuals)) {
+        if (node.op() != Op::call) continue;
+        const auto name = node.function().name;
+        const auto args = node.args();
+        if (name == "lt" || name == "le" || name == "gt" || name == "ge" || name == "min" || name == "max") watch(args[0] - args[1]);
+        if (name == "abs" || name == "sign") watch(args[0]);
+      }
+      std::vector<ProgramInput> inputs;
+      for (const LocalSymbol& s : group.symbols) inputs.push_back({s.symbol, 0});
+      for (int s : group.rated) inputs.push_back({group.symbols[s].rate, 0});
+      for (Expr p : group.parameters) inputs.push_back({p, 0});
+      inputs.push_back({group.time, 0});
+      condition_programs_.push_back(make_program(pool, inputs, {}, roots, 1));
+      condition_count_ += static_cast<std::int64_t>(roots.size()) * group.size();
+      registers_.resize(std::max<std::size_t>(registers_.size(), condition_programs_.back().registers));
+    }
+  }
+
+  static int conditions(double t, N_Vector y, N_Vector yp, double* out, void* user) {
+    auto& self = *static_cast<Adaptive*>(user);
+    self.set_rates(data(yp));
+    const double* x = data(y);
+    for (std::size_t g = 0; g < self.condition_programs_.size(); ++g) {
+      const Program& program = self.condition_programs_[g];
+      if (program.roots.empty()) continue;
+      const Group& group = self.system_.groups[g];
+      for (std::int32_t m = 0; m < group.size(); ++m) {
+        double* r = self.registers_.data();
+        for (std::size_t s = 0; s < group.symbols.size(); ++s) {
+          const auto plus = group.plus[s][m], minus = group.minus[s][m];
+          *r++ = (plus < 0 ? 0.0 : x[plus]) - (minus < 0 ? 0.0 : x[minus]);
+        }
+        for (std::size_t k = 0; k < group.rated.size(); ++k) *r++ = self.rates_[group.first_rate[m] + k];
+        for (const auto& v : group.values) *r++ = v[m];
+        *r++ = t;
+        interpret(program, 0, self.registers_.data());
+        for (std::int32_t root : program.roots) *out++ = self.registers_[root];
+      }
+    }
+    return 0;
+  }
+
+  // After an event the algebraic variables may jump: find them anew, the states stay.
+  bool restart(double t, double to) {
+    ++statistics_.events;
+    long steps = 0, iterations = 0;
+    IDAGetNumSteps(ida_.get(), &steps);
+    IDAGetNumNonlinSolvIters(ida_.get(), &iterations);
+    steps_before_ += steps;
+    iterations_before_ += iterations;
+    if (t >= to) return true;
+    IDAReInit(ida_.get(), t, y_.get(), yp_.get());
+    if (IDACalcIC(ida_.get(), IDA_YA_YDP_INIT, t + 1e-3 * (to - t)) >= 0) IDAGetConsistentIC(ida_.get(), y_.get(), yp_.get());
+    return true;
+  }
+
+  static void remember_error(int, const char*, const char*, char* message, void* user) {
+    static_cast<Adaptive*>(user)->error_ = message;
+  }
+
+  void make_outputs() {
+    Pool& pool = *system_.model->pool;
+    std::vector<ProgramInput> inputs{{pool.symbol("t"), 0}};
+    for (Expr s : symbols_of(problem_.outputs)) {
+      if (s.name() == "t") continue;
+      inputs.push_back({s, 0});
+      output_columns_.push_back(static_cast<std::int32_t>(std::stol(s.name().substr(1))));
+    }
+    std::vector<ProgramRoot> roots;
+    for (Expr o : problem_.outputs) roots.push_back({o, 0});
+    outputs_ = make_program(pool, inputs, {}, roots, 1);
+    output_registers_.resize(outputs_.registers);
+  }
+
+  void write_outputs(double t, double* row) {
+    output_registers_[0] = t;
+    for (std::size_t k = 0; k < output_columns_.size(); ++k) output_registers_[k + 1] = data(y_.get())[output_columns_[k]];
+    interpret(outputs_, 0, output_registers_.data());
+    for (std::int32_t root : outputs_.roots) *row++ = output_registers_[root];
+  }
+
+  const Problem& problem_;
+  const EquationSystem& system_;
+  Tableau tableau_;
+  std::int32_t n_;
+  std::unique_ptr<std::remove_pointer_t<SUNContext>, Freed<std::remove_pointer_t<SUNContext>, free_context>> context_;
+  VectorPointer y_, yp_, id_, tolerances_;
+  MatrixPointer matrix_;
+  SolverPointer solver_;
+  std::unique_ptr<void, Freed<void, free_ida>> ida_;
+  SparsePattern pattern_;
+  std::vector<std::int32_t> position_, output_columns_;
+  std::vector<double> rates_, by_x_, by_rate_, registers_, output_registers_;
+  std::vector<Program> condition_programs_;
+  std::int64_t condition_count_ = 0, done_ = 0;
+  long steps_before_ = 0, iterations_before_ = 0;
+  Program outputs_;
+  Statistics statistics_;
+  std::string failure_, error_;
+};
+
+}  // namespace
+
+bool has_adaptive() { return true; }
+std::unique_ptr<Integrator> make_adaptive(const Problem& problem) { return std::make_unique<Adaptive>(problem); }
+
+}  // namespace tellegen
+
+#endif

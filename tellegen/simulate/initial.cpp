@@ -1,0 +1,378 @@
+#include "tellegen/simulate/initial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace tellegen {
+namespace {
+
+struct Given {
+  enum class What : char { nothing, value, steady } what = What::nothing;
+  double value = 0.0;
+  bool by_user = false;  // not merely a kind's default
+};
+
+// What is said about every differentiated variable: by the component's parameters, or by [initial].
+std::vector<Given> given_values(const EquationSystem& system) {
+  const Model& model = *system.model;
+  std::vector<Given> given(system.rates.size());
+  for (const Group& group : system.groups) {
+    if (group.kind < 0) continue;
+    const Kind& kind = model.kinds[group.kind];
+    for (std::size_t k = 0; k < group.rated.size(); ++k)
+      for (const KindInitial& initial : kind.initial) {
+        if (!(initial.variable == group.symbols[group.rated[k]].symbol)) continue;
+        const auto used = symbols_of(std::span(&initial.value, 1));
+        for (std::int32_t m = 0; m < group.size(); ++m) {
+          const Component& component = model.components[group.components[m]];
+          ExprMap<double> numbers;
+          bool known = true, by_user = false;
+          for (Expr s : used)
+            for (std::size_t p = 0; p < kind.parameters.size(); ++p)
+              if (kind.parameters[p].name == s.name()) {
+                const ParameterValue& v = component.values[p];
+                known = known && v.value;
+                numbers[s] = v.number;
+                const Expr fallback = kind.parameters[p].fallback;
+                by_user = by_user || !(fallback && fallback.is_number(v.number));
+              }
+          if (known) given[group.first_rate[m] + k] = {Given::What::value, evaluate(initial.value, numbers), by_user};
+        }
+      }
+  }
+  if (model.initial.empty()) return given;
+  std::unordered_map<std::string, std::int32_t> rate_by_name;
+  for (std::int32_t k = 0; k < static_cast<std::int32_t>(system.rates.size()); ++k)
+    rate_by_name[rate_name(system, k)] = k;
+  ExprMap<double> numbers;
+  for (const ModelParameter& p : model.parameters) numbers[p.symbol] = p.number;
+  for (const ModelInitial& initial : model.initial)
+    if (const auto found = rate_by_name.find(initial.variable); found != rate_by_name.end()) {
+      Given& g = given[found->second];
+      if (initial.value) g = {Given::What::value, evaluate(initial.value, numbers), true};
+      else g = {Given::What::steady, 0.0, true};
+    }
+  return given;
+}
+
+class InitialProblem {
+ public:
+  InitialProblem(Tableau& tableau, const Storage& storage)
+      : tableau_(tableau), system_(tableau.system()), storage_(storage), given_(given_values(system_)) {
+    n_ = tableau.size();
+    total_ = n_ + tableau.rate_count();
+    build_pattern();
+    find_source_rates();
+  }
+
+  InitialState solve() {
+    check_structure();
+    guess();
+    const std::vector<double> start = z_, start_limits = limits_;
+    gmin_ = 0.0;
+    source_ = 1.0;
+    if (newton(100)) return finish();
+    const std::string why = why_;
+    // Conductances to the datum, from large to none.
+    z_ = start, limits_ = start_limits;
+    bool good = true;
+    for (double gmin = 1.0; gmin > 1e-13 && good; gmin *= 0.1) {
+      gmin_ = gmin;
+      good = newton(60);
+    }
+    gmin_ = 0.0;
+    if (good && newton(60)) return finish();
+    // Sources from zero: F(z) - (1 - s) F(0) vanishes at z = 0 for s = 0.
+    std::fill(z_.begin(), z_.end(), 0.0);
+    std::fill(limits_.begin(), limits_.end(), 0.0);
+    offset_.assign(total_, 0.0);
+    residual(offset_);
+    if (std::all_of(offset_.begin(), offset_.end(), [](double v) { return std::isfinite(v); })) {
+      double done = 0.0, stride = 0.1;
+      while (done < 1.0 && stride > 1e-5) {
+        const auto last = z_, last_limits = limits_;
+        source_ = std::min(1.0, done + stride);
+        if (newton(40)) {
+          done = source_;
+          stride *= 1.5;
+        } else {
+          z_ = last, limits_ = last_limits;
+          stride *= 0.25;
+        }
+      }
+      if (done >= 1.0) return finish();
+    }
+    throw SimulationError("no consistent initial values were found: " + why, 0.0);
+  }
+
+ private:
+  std::string variable(std::int32_t column) const {
+    return column < n_ ? column_name(system_, column) : "der(" + rate_name(system_, column - n_) + ")";
+  }
+  std::string equation(std::int32_t row) const {
+    return row < n_ ? row_name(system_, row) : "initial value of " + rate_name(system_, row - n_);
+  }
+
+  void build_pattern() {
+    PatternBuilder builder(total_);
+    for (const auto& e : tableau_.x_entries()) builder.add(e.row, e.column);
+    for (const auto& e : tableau_.rate_entries()) builder.add(e.row, n_ + e.column);
+    redundant_of_.assign(system_.rates.size(), -1);
+    for (std::size_t k = 0; k < storage_.redundant.size(); ++k) redundant_of_[storage_.redundant[k].rate] = static_cast<int>(k);
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
+      if (redundant_of_[k] >= 0) {
+        builder.add(n_ + k, n_ + k);
+        for (const auto& term : storage_.redundant[redundant_of_[k]].terms)
+          if (term.rate >= 0) builder.add(n_ + k, n_ + term.rate);
+      } else if (given_[k].what == Given::What::value) {
+        const Rate& r = system_.rates[k];
+        const Group& group = system_.groups[r.group];
+        builder.add(n_ + k, group.plus[r.symbol][r.member]);
+        builder.add(n_ + k, group.minus[r.symbol][r.member]);
+      } else {
+        builder.add(n_ + k, n_ + k);
+      }
+    }
+    structure_ = PatternBuilder(builder).build();
+    for (std::int32_t c = 0; c < system_.node_columns; ++c) builder.add(c, c);  // gmin
+    pattern_ = builder.build();
+    position_.clear();
+    const auto entries = tableau_.x_entries().size() + tableau_.rate_entries().size();
+    std::int32_t extra = 0;
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
+      if (redundant_of_[k] >= 0) {
+        extra += 1;
+        for (const auto& term : storage_.redundant[redundant_of_[k]].terms) extra += term.rate >= 0;
+      } else {
+        extra += given_[k].what == Given::What::value ? 2 : 1;
+      }
+    }
+    const auto total = static_cast<std::int32_t>(entries) + extra + system_.node_columns;
+    for (std::int32_t k = 0; k < total; ++k) position_.push_back(builder.position(k));
+    lu_ = std::make_unique<SparseLu>(pattern_);
+    z_.assign(total_, 0.0);
+    limits_.assign(tableau_.limit_count(), 0.0);
+    values_.assign(pattern_.nonzeros(), 0.0);
+    by_x_.resize(tableau_.x_entries().size());
+    by_rate_.resize(tableau_.rate_entries().size());
+  }
+
+  void find_source_rates() {
+    const ExprMap<double> start{{system_.model->pool->symbol("t"), 0.0}};
+    for (const RedundantRate& r : storage_.redundant) {
+      double total = 0.0;
+      for (const auto& term : r.terms)
+        if (term.rate < 0) {
+          const Expr rate = source_rate(system_, term.source);
+          if (!rate) {
+            const Component& c = system_.model->components[system_.graph.edges[term.source.value].component];
+            throw ModelError({c.place, "T212", fmt::format("'{}' fixes the rate of '{}', and depends on other variables",
+                              c.name, rate_name(system_, r.rate)),
+                              {"a storage component directly in parallel (or series) with a controlled source has no state",
+                               "put a small resistance between them"}});
+          }
+          total += term.sign * evaluate(rate, start);
+        }
+      source_rate_.push_back(total);
+    }
+  }
+
+  void check_structure() {
+    const Unmatched left = unmatched(structure_);
+    if (left.rows.empty()) return;
+    std::vector<std::string> details;
+    for (std::size_t k = 0; k < left.columns.size() && k < 5; ++k)
+      details.push_back(fmt::format("no equation is left to determine {}", variable(left.columns[k])));
+    for (std::size_t k = 0; k < left.rows.size() && k < 5; ++k)
+      details.push_back(fmt::format("no variable is left for the {}", equation(left.rows[k])));
+    details.push_back("two components say the same, or none says what is missing: check sources, switches and ideal parts");
+    throw ModelError({{system_.model->file.string(), 0}, "T210", "the equations cannot determine all variables", details});
+  }
+
+  // Potentials along the tree from what is known; everything else zero.
+  void guess() {
+    std::vector<double> across(system_.graph.edge_count(), 0.0);
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
+      const Rate& r = system_.rates[k];
+      const Group& group = system_.groups[r.group];
+      const LocalSymbol& s = group.symbols[r.symbol];
+      if (given_[k].what != Given::What::value) continue;
+      const int c = group.components[r.member];
+      if (s.what == LocalSymbol::What::across) across[system_.graph.first_edge[c] + s.index] = given_[k].value;
+      else if (s.what == LocalSymbol::What::internal) z_[system_.internal_column(c, s.index)] = given_[k].value;
+      else z_[system_.through_column(EdgeIndex{system_.graph.first_edge[c] + s.index})] = given_[k].value;
+    }
+    for (std::int32_t e = 0; e < system_.graph.edge_count(); ++e)
+      if (system_.graph.edges[e].edge_class == EdgeClass::across_source) across[e] = source_value(EdgeIndex{e});
+    for (NodeIndex node : system_.tree.order) {
+      const EdgeIndex up = system_.tree.up[node.value];
+      if (up.value < 0) continue;
+      const GraphEdge& edge = system_.graph.edges[up.value];
+      const std::int32_t parent = system_.node_column(system_.tree.parent[node.value]);
+      const double base = parent < 0 ? 0.0 : z_[parent];
+      z_[system_.node_column(node)] = base + (edge.from == node ? across[up.value] : -across[up.value]);
+    }
+    ExprMap<double> numbers;
+    for (const ModelParameter& p : system_.model->parameters) numbers[p.symbol] = p.number;
+    for (const ModelInitial& initial : system_.model->initial) {
+      if (!initial.value) continue;
+      // A variable that is no state: a first guess for Newton.
+      const auto ref = find_variable(*system_.model, initial.variable);
+      if (ref && ref->what == VariableRef::What::node) {
+        const auto c = system_.node_column(system_.graph.graph_node[ref->node]);
+        if (c >= 0) z_[c] = evaluate(initial.value, numbers);
+      }
+    }
+  }
+
+  double source_value(EdgeIndex edge) const {
+    const GraphEdge& e = system_.graph.edges[edge.value];
+    const Group& group = system_.groups[system_.group_of[e.component]];
+    const std::int32_t m = system_.member_of[e.component];
+    for (const LocalSymbol& s : group.symbols) {
+      if (s.what != LocalSymbol::What::across || s.index != e.edge) continue;
+      ExprMap<double> at{{group.time, 0.0}};
+      for (const LocalSymbol& other : group.symbols) at[other.symbol] = 0.0;
+      for (std::size_t p = 0; p < group.parameters.size(); ++p) at[group.parameters[p]] = group.values[p][m];
+      for (Expr r : group.residuals)
+        if (depends_on(r, s.symbol)) {
+          const double value = -evaluate(r, at) / evaluate(derivative(r, s.symbol), at);
+          return std::isfinite(value) ? value : 0.0;
+        }
+    }
+    return 0.0;
+  }
+
+  void residual(std::vector<double>& f) {
+    tableau_.residual(std::span(z_).first(n_), std::span(z_).subspan(n_), 0.0, limits_, std::span(f).first(n_));
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
+      double& row = f[n_ + k];
+      if (redundant_of_[k] >= 0) {
+        row = z_[n_ + k] - source_rate_[redundant_of_[k]];
+        for (const auto& term : storage_.redundant[redundant_of_[k]].terms)
+          if (term.rate >= 0) row -= term.sign * z_[n_ + term.rate];
+      } else if (given_[k].what == Given::What::value) {
+        row = tableau_.rate_value(std::span(z_).first(n_), k) - given_[k].value;
+      } else {
+        row = z_[n_ + k];
+      }
+    }
+    for (std::int32_t c = 0; c < system_.node_columns; ++c) f[c] += gmin_ * z_[c];
+    if (source_ < 1.0)
+      for (std::int32_t i = 0; i < total_; ++i) f[i] -= (1.0 - source_) * offset_[i];
+  }
+
+  bool factor() {
+    tableau_.jacobian(std::span(z_).first(n_), std::span(z_).subspan(n_), 0.0, limits_, by_x_, by_rate_);
+    std::vector<double> values(pattern_.nonzeros(), 0.0);
+    std::size_t at = 0;
+    const auto put = [&](double v) {
+      if (position_[at] >= 0) values[position_[at]] += v;
+      ++at;
+    };
+    for (double v : by_x_) put(v);
+    for (double v : by_rate_) put(v);
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
+      if (redundant_of_[k] >= 0) {
+        put(1.0);
+        for (const auto& term : storage_.redundant[redundant_of_[k]].terms)
+          if (term.rate >= 0) put(-term.sign);
+      } else if (given_[k].what == Given::What::value) {
+        put(1.0);
+        put(-1.0);
+      } else {
+        put(1.0);
+      }
+    }
+    for (std::int32_t c = 0; c < system_.node_columns; ++c) put(gmin_);
+    if (factored_ && values == values_) return true;  // linear: nothing has changed
+    values_.swap(values);
+    factored_ = lu_->factor(values_);
+    return factored_;
+  }
+
+  bool newton(int most) {
+    std::vector<double> f(total_), best(total_);
+    for (int iteration = 0; iteration < most; ++iteration) {
+      residual(f);
+      const auto bad = std::find_if(f.begin(), f.end(), [](double v) { return !std::isfinite(v); });
+      if (bad != f.end()) {
+        why_ = fmt::format("the {} has no finite value", equation(static_cast<std::int32_t>(bad - f.begin())));
+        return false;
+      }
+      if (!factor()) {
+        const auto column = lu_->singular_column();
+        why_ = column < 0 ? "the equations are singular at t = 0"
+                          : fmt::format("the equations are singular at t = 0: {} is not determined", variable(column));
+        return false;
+      }
+      std::vector<double> step = f;
+      lu_->solve(step.data());
+      double largest = 0.0;
+      std::int32_t which = 0;
+      for (std::int32_t i = 0; i < total_; ++i) {
+        const double size = i < n_ ? std::abs(step[i]) / (1e-3 * column_scale(system_, i) + std::abs(z_[i])) : 0.0;
+        if (!(size <= largest)) largest = size, which = i;
+        z_[i] -= step[i];
+      }
+      if (!std::isfinite(largest)) {
+        why_ = fmt::format("{} grows without bound", variable(which));
+        return false;
+      }
+      if (largest <= 1e-9 && tableau_.limited_by() < 1e-6) return true;
+      const auto worst = std::max_element(f.begin(), f.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+      why_ = fmt::format("Newton's iteration does not settle; largest residual {:.3g} in the {}, largest change in {}",
+                         std::abs(*worst), equation(static_cast<std::int32_t>(worst - f.begin())), variable(which));
+    }
+    return false;
+  }
+
+  InitialState finish() {
+    InitialState state;
+    state.x.assign(z_.begin(), z_.begin() + n_);
+    state.rates.assign(z_.begin() + n_, z_.end());
+    std::vector<Fault> faults;
+    for (const RedundantRate& r : storage_.redundant) {
+      const Given& g = given_[r.rate];
+      const double value = tableau_.rate_value(state.x, r.rate);
+      if (g.what != Given::What::value || !g.by_user) continue;
+      if (std::abs(value - g.value) <= 1e-6 * (std::abs(value) + std::abs(g.value)) + 1e-12) continue;
+      const Rate& rate = system_.rates[r.rate];
+      const Component& c = system_.model->components[system_.groups[rate.group].components[rate.member]];
+      std::string others;
+      for (const auto& term : r.terms)
+        others += (others.empty() ? "'" : ", '") + edge_name(*system_.model, system_.graph, term.source) + "'";
+      faults.push_back({c.place, "T301",
+                        fmt::format("initial value of {} contradicts the network", rate_name(system_, r.rate)),
+                        {fmt::format("given {:g}, but {} fix it at {:g}", g.value, others, value),
+                         "give consistent values, or leave this one out"}});
+    }
+    if (!faults.empty()) throw ModelError(std::move(faults));
+    return state;
+  }
+
+  Tableau& tableau_;
+  const EquationSystem& system_;
+  const Storage& storage_;
+  std::vector<Given> given_;
+  std::int32_t n_ = 0, total_ = 0;
+  SparsePattern pattern_, structure_;  // with and without the entries of gmin
+  std::unique_ptr<SparseLu> lu_;
+  std::vector<std::int32_t> position_;
+  std::vector<int> redundant_of_;
+  std::vector<double> source_rate_, z_, limits_, values_, by_x_, by_rate_, offset_;
+  double gmin_ = 0.0, source_ = 1.0;
+  bool factored_ = false;
+  std::string why_;
+};
+
+}  // namespace
+
+InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
+  return InitialProblem(tableau, storage).solve();
+}
+
+}  // namespace tellegen

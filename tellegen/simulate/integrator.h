@@ -1,0 +1,65 @@
+// What every integration method looks like from outside, and what it is given.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tellegen/equations/network.h"
+#include "tellegen/equations/storage.h"
+#include "tellegen/simulate/initial.h"
+#include "tellegen/simulate/tableau.h"
+
+namespace tellegen {
+
+struct SimulationOptions {
+  double stop = 0.0, step = 0.0;
+  double sample = 0.0;              // 0: every step
+  std::string method = "bdf3";
+  std::string form = "auto";        // auto, tableau, minimal
+  int iterations = 0;               // Newton iterations of every step; 0: to tolerance
+  double tolerance = 1e-6;          // of Newton, in units of each variable's scale; of a step's error if adaptive
+  std::string start = "trapezoidal";  // of multistep methods: trapezoidal, or constant history
+  int start_steps = 0;              // trapezoidal steps before a multistep formula; 0: as many as it needs
+  bool refactor = false;            // factorise in every iteration, even a constant tangent
+  bool compile = true;              // false: interpret everything
+};
+
+struct Statistics {
+  std::int64_t steps = 0, iterations = 0, worst_iterations = 0, factorisations = 0, events = 0;
+  std::int64_t unknowns = 0;       // of the equations solved in each step
+  std::string executor;            // "whole, compiled", "batch, interpreted", ...
+};
+
+// A model made ready for integration. Everything here stays unchanged while integrators run.
+struct Problem {
+  const EquationSystem* system = nullptr;
+  Storage storage;
+  InitialState initial;
+  std::vector<Expr> outputs;       // in column symbols and t
+  double step = 0.0;               // adjusted so that a whole number fits into the sample interval
+  std::int64_t stride = 1;         // steps per sample
+  SimulationOptions options;
+};
+
+class Integrator {
+ public:
+  virtual ~Integrator() = default;
+  // Advances by whole sample intervals and writes one row of outputs for each. Returns how many it finished;
+  // fewer than asked means failure() says why. Allocates nothing.
+  virtual std::int64_t advance(std::int64_t samples, double* rows) = 0;
+  virtual std::string failure() const = 0;  // at what time, which variables
+  virtual Statistics statistics() const = 0;
+};
+
+struct IntegratorEntry {
+  std::string_view name, summary;
+  std::unique_ptr<Integrator> (*make)(const Problem& problem);
+};
+std::span<const IntegratorEntry> integrators();
+
+}  // namespace tellegen

@@ -1,0 +1,36 @@
+// The table of integration methods. To add one, add a row.
+#include "tellegen/simulate/adaptive.h"
+#include "tellegen/simulate/integrator.h"
+#include "tellegen/simulate/minimal_problem.h"
+#include "tellegen/simulate/network_integrator.h"
+#include "tellegen/simulate/whole_integrator.h"
+
+namespace tellegen {
+namespace {
+
+// Generated code for the whole step pays up to a few dozen unknowns; its size grows with the model's.
+constexpr std::int32_t whole_step_limit = 64;
+
+std::unique_ptr<Integrator> fixed_step(const Problem& problem) {
+  if (problem.options.form == "minimal") return minimal_fixed_step(problem);
+  Network network = build_network(*problem.system);
+  if (network.size() <= whole_step_limit) return std::make_unique<WholeIntegrator>(problem, std::move(network));
+  return std::make_unique<NetworkIntegrator>(problem, std::move(network));
+}
+
+constexpr IntegratorEntry table[] = {
+    {"bdf1", "backward Euler: first order, L-stable", fixed_step},
+    {"bdf2", "second-order backward differences, L-stable", fixed_step},
+    {"bdf3", "third-order backward differences, for smooth problems", fixed_step},
+    {"tr", "trapezoidal rule with the rates of redundant storage projected", fixed_step},
+    {"trnp", "trapezoidal rule without projection", fixed_step},
+    {"rk4", "classical Runge-Kutta on the minimal form: explicit, for smooth systems", minimal_rk4},
+    {"exact", "matrix exponential, for linear networks: exact at any step", minimal_exact},
+    {"adaptive", "SUNDIALS IDA: variable step and order, events located", make_adaptive},
+};
+
+}  // namespace
+
+std::span<const IntegratorEntry> integrators() { return table; }
+
+}  // namespace tellegen

@@ -1,0 +1,52 @@
+#include "tellegen/simulate/minimal_problem.h"
+
+#include "tellegen/simulate/whole_integrator.h"
+
+namespace tellegen {
+
+MinimalProblem::MinimalProblem(const Problem& full)
+    : form(minimal_form(*full.system, full.storage)), system(as_system(*full.system, form)) {
+  const EquationSystem& tableau = *full.system;
+  problem.system = &system;
+  problem.storage.is_state.assign(form.states.size(), 1);
+  problem.step = full.step;
+  problem.stride = full.stride;
+  problem.options = full.options;
+  for (Expr output : full.outputs) problem.outputs.push_back(in_minimal_columns(form, output));
+  const auto value = [&](std::int32_t rate) {
+    const Rate& r = tableau.rates[rate];
+    const Group& group = tableau.groups[r.group];
+    const auto plus = group.plus[r.symbol][r.member], minus = group.minus[r.symbol][r.member];
+    return (plus < 0 ? 0.0 : full.initial.x[plus]) - (minus < 0 ? 0.0 : full.initial.x[minus]);
+  };
+  for (std::int32_t k : form.state_rates) {
+    problem.initial.x.push_back(value(k));
+    problem.initial.rates.push_back(full.initial.rates[k]);
+  }
+  for (std::int32_t c : form.unknown_columns)
+    problem.initial.x.push_back(c < tableau.size() ? full.initial.x[c] : full.initial.rates[c - tableau.size()]);
+}
+
+namespace {
+
+class MinimalFixedStep : public Integrator {
+ public:
+  explicit MinimalFixedStep(const Problem& full) : minimal_(full), inner_(minimal_.problem, build_network(minimal_.system)) {}
+  std::int64_t advance(std::int64_t samples, double* rows) override { return inner_.advance(samples, rows); }
+  std::string failure() const override { return inner_.failure(); }
+  Statistics statistics() const override {
+    Statistics s = inner_.statistics();
+    s.executor = "minimal form, " + s.executor;
+    return s;
+  }
+
+ private:
+  MinimalProblem minimal_;
+  WholeIntegrator inner_;
+};
+
+}  // namespace
+
+std::unique_ptr<Integrator> minimal_fixed_step(const Problem& problem) { return std::make_unique<MinimalFixedStep>(problem); }
+
+}  // namespace tellegen

@@ -1,0 +1,24 @@
+// A problem in minimal form (equations/minimal.h), and the fixed-step methods that work on it.
+#pragma once
+
+#include <memory>
+
+#include "tellegen/equations/minimal.h"
+#include "tellegen/simulate/integrator.h"
+
+namespace tellegen {
+
+struct MinimalProblem {
+  explicit MinimalProblem(const Problem& full);
+  MinimalProblem(const MinimalProblem&) = delete;
+  MinimalProblem& operator=(const MinimalProblem&) = delete;
+  MinimalForm form;
+  EquationSystem system;  // the form as a system: columns are states, then unknowns
+  Problem problem;        // on that system
+};
+
+std::unique_ptr<Integrator> minimal_fixed_step(const Problem& problem);  // tr, trnp, bdf1 .. bdf3
+std::unique_ptr<Integrator> minimal_rk4(const Problem& problem);
+std::unique_ptr<Integrator> minimal_exact(const Problem& problem);
+
+}  // namespace tellegen

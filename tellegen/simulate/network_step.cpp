@@ -1,0 +1,444 @@
+#include "tellegen/simulate/network_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tellegen {
+namespace {
+
+constexpr int sections = 6, recovery = 5;
+
+}  // namespace
+
+NetworkStep::NetworkStep(const Network& network, const Storage& storage, const Scheme& scheme,
+                         std::span<const Expr> outputs, const StepState& state, const WholeStepOptions& options)
+    : network_(network), system_(*network.system), storage_(storage), scheme_(scheme), options_(options),
+      pool_(*system_.model->pool) {
+  PatternBuilder pattern(network.size());
+  groups_.reserve(network.groups.size());
+  for (std::size_t g = 0; g < network.groups.size(); ++g) build_group(g, pattern);
+  lu_ = std::make_unique<SparseLu>(pattern.build());
+  for (GroupStep& g : groups_)
+    for (auto& stamp : g.stamps)
+      for (std::int32_t& at : stamp.position) at = pattern.position(at);
+  constant_tangent_ = !options.refactor;
+  for (const GroupStep& g : groups_)
+    for (const auto& stamp : g.stamps) constant_tangent_ = constant_tangent_ && stamp.constant;
+
+  work_.assign(network.size() + source_count_ + 1, 0.0);
+  set_order();
+  place(state);
+  for (GroupStep& g : groups_) g.batch.run(0, work_.data());
+  base_.assign(lu_->pattern().nonzeros(), 0.0);
+  for (GroupStep& g : groups_)
+    for (const auto& stamp : g.stamps)
+      if (stamp.constant) {
+        const double* values = g.batch.array(stamp.reg);
+        for (std::int32_t m = 0; m < g.batch.members(); ++m)
+          if (stamp.position[m] >= 0) base_[stamp.position[m]] += stamp.factor * values[m];
+      }
+  values_ = base_;
+  right_.resize(network.size());
+  if (constant_tangent_) {
+    if (!lu_->factor(base_)) {
+      const auto column = lu_->singular_column();
+      throw SimulationError(fmt::format("the equations of a step are singular{}",
+                            column < 0 ? "" : ": not determined is " + column_name(system_, network_.column_of[column])), 0.0);
+    }
+    solver_ = std::make_unique<RowSolver>(*lu_, sources_);
+  }
+
+  // Outputs: an expression of columns, each of them an unknown or recovered from its component.
+  std::vector<ProgramInput> inputs{{pool_.symbol("t"), 0}};
+  for (Expr s : symbols_of(outputs)) {
+    if (s.name() == "t") continue;
+    inputs.push_back({s, 0});
+    const auto column = static_cast<std::int32_t>(std::stol(s.name().substr(1)));
+    Needed n;
+    n.unknown = network.unknown_of[column];
+    if (n.unknown < 0) {
+      const ColumnOwner owner = owner_of(system_, column);
+      n.group = system_.group_of[owner.component];
+      n.member = system_.member_of[owner.component];
+      const GroupStep& g = groups_[n.group];
+      n.reg = owner.node >= 0 ? g.node_register[owner.node] : g.symbol_register[owner.symbol];
+    }
+    needed_.push_back(n);
+  }
+  std::vector<ProgramRoot> roots;
+  for (Expr o : outputs) roots.push_back({o, 0});
+  output_program_ = make_program(pool_, inputs, {}, roots, 1);
+  output_registers_.resize(output_program_.registers);
+  std::size_t most = 0;
+  for (const GroupStep& g : groups_) most = std::max<std::size_t>(most, g.batch.program().registers);
+  member_registers_.resize(most);
+
+  if (scheme.uses_rate && options.project)
+    for (const RedundantRate& r : storage.redundant) {
+      std::vector<Expr> terms{pool_.number(0)};
+      for (const auto& term : r.terms)
+        if (term.rate < 0)
+          if (const Expr rate = source_rate(system_, term.source)) terms.push_back(term.sign * rate);
+      const ProgramInput t{pool_.symbol("t"), 0};
+      const ProgramRoot root{pool_.add(terms), 0};
+      source_rates_.push_back(make_program(pool_, std::span(&t, 1), {}, std::span(&root, 1), 1));
+      rate_registers_.resize(std::max<std::size_t>(rate_registers_.size(), source_rates_.back().registers));
+    }
+}
+
+void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
+  const Group& group = system_.groups[index];
+  const NetworkGroup& placed = network_.groups[index];
+  const CondensedGroup& form = placed.form;
+  std::vector<ProgramInput> inputs;
+  std::vector<InputSource> sources;
+  std::vector<std::pair<std::int32_t, double>> uniforms;
+  const auto input = [&](Expr symbol, int section, InputSource source) {
+    inputs.push_back({symbol, section});
+    sources.push_back(source);
+    return static_cast<std::int32_t>(inputs.size()) - 1;
+  };
+  const auto uniform = [&](const std::string& name, double value) {
+    const Expr symbol = pool_.symbol(name);
+    uniforms.push_back({input(symbol, 0, InputSource::uniform), value});
+    return symbol;
+  };
+  Assignments list(pool_);
+  std::vector<Expr> history_inputs;
+  const std::int32_t alpha = input(form.alpha, 0, InputSource::uniform);
+  uniforms.push_back({alpha, scheme_.alpha});
+  const std::int32_t time = input(group.time, 1, InputSource::uniform);
+  std::vector<Expr> past_factor;
+  for (int age = 0; age < 3; ++age) past_factor.push_back(uniform(fmt::format("~past{}", age), scheme_.past[age]));
+  const std::size_t first_parameter = inputs.size();
+  for (Expr p : group.parameters) input(p, 0, InputSource::member);
+  std::vector<std::vector<std::int32_t>> past(group.rated.size());
+  std::vector<std::int32_t> rate;
+  for (std::size_t k = 0; k < group.rated.size(); ++k) {
+    std::vector<Expr> terms;
+    for (int age = 0; age < 3; ++age) {
+      const Expr symbol = pool_.symbol(fmt::format("~d{}.{}", age, k));
+      past[k].push_back(input(symbol, 1, InputSource::member));
+      if (scheme_.past[age] != 0.0) terms.push_back(past_factor[age] * symbol);
+    }
+    const Expr rate_symbol = pool_.symbol(fmt::format("~r.{}", k));
+    rate.push_back(input(rate_symbol, 1, InputSource::member));
+    if (scheme_.uses_rate) terms.push_back(scheme_.past_rate * rate_symbol);
+    list.assign(form.histories[k], pool_.add(terms));
+  }
+  std::vector<std::int32_t> iterates, previous;
+  for (Expr s : form.iterates) iterates.push_back(input(s, 2, InputSource::member));
+  for (const auto& x : form.exponentials) previous.push_back(input(x.previous, 2, InputSource::member));
+  const std::size_t first_terminal = inputs.size();
+  for (const Terminal& t : form.terminals) input(t.symbol, 3, InputSource::gather);
+  for (const Definition& d : form.definitions) list.assign(d.symbol, d.value);
+
+  // Roots, and after make_program their registers.
+  std::vector<ProgramRoot> roots;
+  const auto root = [&](Expr value, int section) {
+    roots.push_back({value, section});
+    return static_cast<std::int32_t>(roots.size()) - 1;
+  };
+  struct RootStamp {
+    std::int32_t root;
+    double factor;
+    std::size_t row, terminal;
+  };
+  std::vector<RootStamp> stamps, constants;
+  for (std::size_t r = 0; r < form.rows.size(); ++r) {
+    const auto add = [&](std::vector<RootStamp>& to, Expr value, std::size_t terminal) {
+      const Scaled scaled = split_coefficient(value);
+      if (scaled.coefficient == 0.0) return;
+      to.push_back({root(scaled.rest ? scaled.rest : pool_.number(1), 0), scaled.coefficient, r, terminal});
+    };
+    if (!form.rows[r].constant.is_number(0)) add(constants, form.rows[r].constant, 0);
+    for (std::size_t t = 0; t < form.terminals.size(); ++t)
+      if (form.rows[r].coefficients[t]) add(stamps, form.rows[r].coefficients[t], t);
+  }
+  std::vector<std::int32_t> new_value, new_rate, new_iterate, new_limited, change, symbols, nodes;
+  for (std::size_t k = 0; k < group.rated.size(); ++k) {
+    const Expr value = list.define(form.symbol_values[group.rated[k]]);
+    new_value.push_back(root(value, 4));
+    if (scheme_.uses_rate || options_.keep_all_past)
+      new_rate.push_back(root(form.alpha * value + form.histories[k], 4));
+  }
+  Expr largest;
+  const auto add_change = [&](Expr e) { largest = largest ? pool_.call("max", {largest, list.define(e)}) : list.define(e); };
+  for (std::size_t k = 0; k < form.iterated.size(); ++k) {
+    const int s = form.iterated[k];
+    const Expr value = list.define(form.symbol_values[s]);
+    new_iterate.push_back(root(value, 3));
+    if (std::find(form.nonlinear.begin(), form.nonlinear.end(), s) == form.nonlinear.end()) continue;
+    const double scale = group.plus[s][0] >= 0 ? column_scale(system_, group.plus[s][0]) : 1.0;
+    add_change(pool_.call("abs", {value - form.iterates[k]}) / (options_.tolerance * (pool_.call("abs", {value}) + scale)));
+  }
+  for (const auto& x : form.exponentials) {
+    new_limited.push_back(root(x.limited, 2));
+    const Expr u = list.define(x.argument);
+    const Expr far_off = pool_.call("lt", {pool_.call("max", {u, x.limited}), pool_.number(-30)});
+    add_change(pool_.call("if", {far_off, pool_.number(0), pool_.call("abs", {u - x.limited}) / std::sqrt(options_.tolerance)}));
+  }
+  if (largest) change.push_back(root(largest, 3));
+  for (Expr v : form.symbol_values) symbols.push_back(root(v, recovery));
+  for (Expr v : form.node_values) nodes.push_back(root(v, recovery));
+
+  Program program = make_program(pool_, inputs, list.list(), roots, sections);
+  const auto registers = [&](std::vector<std::int32_t>& list_of_roots) {
+    for (std::int32_t& r : list_of_roots) r = program.roots[r];
+  };
+  std::vector<std::int32_t> exports;
+  for (auto* l : {&new_value, &new_rate, &new_iterate, &new_limited, &change}) {
+    registers(*l);
+    exports.insert(exports.end(), l->begin(), l->end());
+  }
+  for (auto* l : {&symbols, &nodes}) {
+    registers(*l);
+    for (std::int32_t r : *l)
+      if (program.section_of[r] != recovery) exports.push_back(r);  // computed earlier anyway
+  }
+  for (auto* l : {&stamps, &constants})
+    for (RootStamp& s : *l) exports.push_back(s.root = program.roots[s.root]);
+  const auto section_of = program.section_of;
+
+  GroupStep step{Batch(std::move(program), std::move(sources), exports, group.size()), past, rate, iterates, previous,
+                 new_value, new_rate, new_iterate, new_limited, change, symbols, nodes, time, {}};
+  for (const auto& [k, value] : uniforms) step.batch.uniform(k) = value;
+  // Matrix entries: the numbers of the pattern's entries for now, positions once it is built.
+  for (const RootStamp& s : stamps) {
+    GroupStep::Stamp stamp{s.root, section_of[s.root] == 0, s.factor, {}};
+    stamp.position.reserve(group.size());
+    for (std::int32_t m = 0; m < group.size(); ++m)
+      stamp.position.push_back(pattern.add(placed.rows[s.row][m], placed.terminals[s.terminal][m]));
+    step.stamps.push_back(std::move(stamp));
+  }
+  // Right-hand sides: each distinct register is one array of sources.
+  std::vector<std::pair<std::int32_t, std::int32_t>> array_of;  // register -> first source
+  for (const RootStamp& c : constants) {
+    auto found = std::find_if(array_of.begin(), array_of.end(), [&](const auto& a) { return a.first == c.root; });
+    if (found == array_of.end()) {
+      array_of.push_back({c.root, source_count_});
+      source_count_ += group.size();
+      found = array_of.end() - 1;
+    }
+    for (std::int32_t m = 0; m < group.size(); ++m)
+      if (placed.rows[c.row][m] >= 0) sources_.push_back({placed.rows[c.row][m], found->second + m, -c.factor});
+  }
+  groups_.push_back(std::move(step));
+  source_arrays_.push_back(std::move(array_of));
+  first_parameter_.push_back(static_cast<std::int32_t>(first_parameter));
+  first_terminal_.push_back(static_cast<std::int32_t>(first_terminal));
+}
+
+// Unknowns are stored in the order of the factorisation, so that a solve needs no permutation.
+void NetworkStep::set_order() {
+  position_.resize(network_.size());
+  for (std::int32_t u = 0; u < network_.size(); ++u) position_[u] = u;
+  if (!constant_tangent_) return;
+  const auto order = lu_->column_order();
+  for (std::int32_t k = 0; k < network_.size(); ++k) position_[order[k]] = k;
+}
+
+void NetworkStep::place(const StepState& state) {
+  const auto zero = static_cast<std::int32_t>(work_.size()) - 1;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    Batch& batch = groups_[g].batch;
+    for (const auto& [reg, first] : source_arrays_[g]) batch.array(reg) = work_.data() + network_.size() + first;
+    batch.allocate();
+    const Group& group = system_.groups[g];
+    for (std::size_t p = 0; p < group.parameters.size(); ++p)
+      std::copy(group.values[p].begin(), group.values[p].end(), batch.array(first_parameter_[g] + static_cast<std::int32_t>(p)));
+    const auto& terminals = network_.groups[g].terminals;
+    for (std::size_t t = 0; t < terminals.size(); ++t)
+      for (std::int32_t m = 0; m < group.size(); ++m)
+        batch.index(first_terminal_[g] + static_cast<std::int32_t>(t))[m] = terminals[t][m] < 0 ? zero : position_[terminals[t][m]];
+  }
+  load(state);
+}
+
+void NetworkStep::load(const StepState& state) {
+  pending_ = false;
+  std::size_t next_iterate = 0, next_previous = 0;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Group& group = system_.groups[g];
+    GroupStep& step = groups_[g];
+    for (std::size_t k = 0; k < group.rated.size(); ++k)
+      for (std::int32_t m = 0; m < group.size(); ++m) {
+        const auto r = group.first_rate[m] + k;
+        for (int age = 0; age < 3; ++age) step.batch.array(step.past[k][age])[m] = state.value[age][r];
+        step.batch.array(step.rate[k])[m] = state.rate[r];
+      }
+    for (std::int32_t m = 0; m < group.size(); ++m) {
+      for (std::size_t k = 0; k < step.iterates.size(); ++k, ++next_iterate)
+        step.batch.array(step.iterates[k])[m] = step.batch.array(step.new_iterate[k])[m] = state.iterates[next_iterate];
+      for (std::size_t k = 0; k < step.previous.size(); ++k, ++next_previous)
+        step.batch.array(step.previous[k])[m] = step.batch.array(step.new_limited[k])[m] = state.previous[next_previous];
+    }
+  }
+}
+
+void NetworkStep::store(StepState& state) {
+  move_on();
+  std::size_t next_iterate = 0, next_previous = 0;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Group& group = system_.groups[g];
+    GroupStep& step = groups_[g];
+    for (std::size_t k = 0; k < group.rated.size(); ++k)
+      for (std::int32_t m = 0; m < group.size(); ++m) {
+        const auto r = group.first_rate[m] + k;
+        for (int age = 0; age < 3; ++age) state.value[age][r] = step.batch.array(step.past[k][age])[m];
+        state.rate[r] = step.batch.array(step.rate[k])[m];
+      }
+    for (std::int32_t m = 0; m < group.size(); ++m) {
+      for (std::size_t k = 0; k < step.iterates.size(); ++k) state.iterates[next_iterate++] = step.batch.array(step.new_iterate[k])[m];
+      for (std::size_t k = 0; k < step.previous.size(); ++k) state.previous[next_previous++] = step.batch.array(step.new_limited[k])[m];
+    }
+  }
+}
+
+bool NetworkStep::compile() {
+  std::string source;
+  for (std::size_t g = 0; g < groups_.size(); ++g) source += groups_[g].batch.c_source(fmt::format("g{}", g));
+  const auto code = compile_c(source);
+  if (!code) return false;
+  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].batch.use(code, fmt::format("g{}", g));
+  return true;
+}
+
+bool NetworkStep::assemble_and_factor() {
+  std::copy(base_.begin(), base_.end(), values_.begin());
+  for (GroupStep& g : groups_)
+    for (const auto& stamp : g.stamps) {
+      if (stamp.constant) continue;
+      const double* v = g.batch.array(stamp.reg);
+      for (std::int32_t m = 0; m < g.batch.members(); ++m)
+        if (stamp.position[m] >= 0) values_[stamp.position[m]] += stamp.factor * v[m];
+    }
+  // Pivots chosen once serve until one of them fails.
+  if (factored_ && lu_->refactor(values_)) return true;
+  return factored_ = lu_->factor(values_);
+}
+
+NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_iterations) {
+  Result result;
+  move_on();
+  for (GroupStep& g : groups_) {
+    g.batch.uniform(g.time) = t;
+    g.batch.run(1, work_.data());
+  }
+  if (constant_tangent_) {
+    solver_->solve(work_.data());
+  } else {
+    const bool iterative = network_.iterative();
+    const int most = fixed_iterations > 0 ? fixed_iterations : iterative ? max_iterations : 1;
+    for (;;) {
+      for (GroupStep& g : groups_) {
+        for (std::size_t k = 0; k < g.iterates.size(); ++k) std::swap(g.batch.array(g.iterates[k]), g.batch.array(g.new_iterate[k]));
+        for (std::size_t k = 0; k < g.previous.size(); ++k) std::swap(g.batch.array(g.previous[k]), g.batch.array(g.new_limited[k]));
+        g.batch.run(2, work_.data());
+      }
+      ++result.iterations;
+      ++result.factorisations;
+      if (!assemble_and_factor()) {
+        result.converged = false;
+        return result;
+      }
+      std::fill(right_.begin(), right_.end(), 0.0);
+      const double* source = work_.data() + network_.size();
+      for (const RowSource& s : sources_) right_[s.row] += s.factor * source[s.source];
+      lu_->solve(right_.data());
+      std::copy(right_.begin(), right_.end(), work_.begin());
+      if (iterative)
+        for (GroupStep& g : groups_) g.batch.run(3, work_.data());
+      if (fixed_iterations == 0 && (!iterative || largest_change_size() <= 1.0)) break;
+      if (result.iterations >= most) {
+        result.converged = fixed_iterations > 0;
+        if (!result.converged) return result;
+        break;
+      }
+    }
+  }
+  for (GroupStep& g : groups_) g.batch.run(4, work_.data());
+  if (!source_rates_.empty()) project(t);
+  pending_ = true;
+  return result;
+}
+
+// History moves on only when the next step begins: until then outputs may still be asked for.
+void NetworkStep::move_on() {
+  if (!pending_) return;
+  pending_ = false;
+  for (GroupStep& g : groups_) {
+    for (std::size_t k = 0; k < g.new_value.size(); ++k) {
+      // The oldest array becomes the place for the next new value.
+      double*& newest = g.batch.array(g.new_value[k]);
+      double* free = g.batch.array(g.past[k][2]);
+      g.batch.array(g.past[k][2]) = g.batch.array(g.past[k][1]);
+      g.batch.array(g.past[k][1]) = g.batch.array(g.past[k][0]);
+      g.batch.array(g.past[k][0]) = newest;
+      newest = free;
+    }
+    for (std::size_t k = 0; k < g.new_rate.size(); ++k) std::swap(g.batch.array(g.rate[k]), g.batch.array(g.new_rate[k]));
+  }
+}
+
+double NetworkStep::largest_change_size() const {
+  double largest = 0.0;
+  for (const GroupStep& g : groups_)
+    for (std::int32_t reg : g.change) {
+      const double* v = const_cast<GroupStep&>(g).batch.array(reg);
+      for (std::int32_t m = 0; m < g.batch.members(); ++m)
+        if (!(v[m] <= largest)) largest = v[m];
+    }
+  return largest;
+}
+
+std::string NetworkStep::largest_change() const {
+  double largest = -1.0;
+  std::int32_t component = -1;
+  for (std::size_t k = 0; k < groups_.size(); ++k)
+    for (std::int32_t reg : groups_[k].change) {
+      const double* v = const_cast<GroupStep&>(groups_[k]).batch.array(reg);
+      for (std::int32_t m = 0; m < groups_[k].batch.members(); ++m)
+        if (!(v[m] <= largest)) largest = v[m], component = system_.groups[k].components[m];
+    }
+  return component < 0 ? "" : system_.model->components[component].name;
+}
+
+void NetworkStep::project(double t) {
+  const auto rate = [&](std::int32_t r) -> double& {
+    const Rate& at = system_.rates[r];
+    const Group& group = system_.groups[at.group];
+    const auto k = r - group.first_rate[at.member];
+    return groups_[at.group].batch.array(groups_[at.group].new_rate[k])[at.member];
+  };
+  for (std::size_t k = 0; k < storage_.redundant.size(); ++k) {
+    const RedundantRate& r = storage_.redundant[k];
+    rate_registers_[0] = t;
+    interpret(source_rates_[k], 0, rate_registers_.data());
+    double total = rate_registers_[source_rates_[k].roots[0]];
+    for (const auto& term : r.terms)
+      if (term.rate >= 0) total += term.sign * rate(term.rate);
+    rate(r.rate) = total;
+  }
+}
+
+void NetworkStep::outputs(double t, double* row) {
+  output_registers_[0] = t;
+  for (std::size_t k = 0; k < needed_.size(); ++k) {
+    const Needed& n = needed_[k];
+    double& value = output_registers_[k + 1];
+    if (n.unknown >= 0) {
+      value = work_[position_[n.unknown]];
+    } else {
+      Batch& batch = groups_[n.group].batch;
+      batch.run_member(recovery, n.member, work_.data(), member_registers_.data());
+      value = batch.stored(n.reg) ? batch.array(n.reg)[n.member] : member_registers_[n.reg];
+    }
+  }
+  interpret(output_program_, 0, output_registers_.data());
+  for (std::size_t k = 0; k < output_program_.roots.size(); ++k) row[k] = output_registers_[output_program_.roots[k]];
+}
+
+}  // namespace tellegen

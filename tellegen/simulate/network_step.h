@@ -1,0 +1,95 @@
+// One step of a network of any size: kernels per group over structure of arrays, a sparse solve between.
+//
+//   step      histories and sources of every component          (section 1)
+//   iterate   companion forms that depend on the iterate         (section 2, nonlinear groups only)
+//   solve     constant tangent: RowSolver; otherwise KLU refactors and solves
+//   update    new iterates, size of the change                   (section 3, nonlinear groups only)
+//   finish    new values of the differentiated variables         (section 4)
+//   recover   condensed variables, for outputs at samples only   (section 5)
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tellegen/equations/network.h"
+#include "tellegen/equations/storage.h"
+#include "tellegen/numeric/row_solver.h"
+#include "tellegen/numeric/sparse_lu.h"
+#include "tellegen/program/batch.h"
+#include "tellegen/simulate/scheme.h"
+#include "tellegen/simulate/whole_step.h"
+
+namespace tellegen {
+
+class NetworkStep {
+ public:
+  NetworkStep(const Network& network, const Storage& storage, const Scheme& scheme, std::span<const Expr> outputs,
+              const StepState& state, const WholeStepOptions& options);
+  bool compile();
+
+  struct Result {
+    bool converged = true;
+    std::int64_t iterations = 0, factorisations = 0;
+  };
+  Result step(double t, int fixed_iterations, int max_iterations);
+  void outputs(double t, double* row);  // after a step
+  void load(const StepState& state);
+  void store(StepState& state);
+  std::string largest_change() const;   // after a step that did not converge
+
+ private:
+  struct GroupStep {
+    Batch batch;
+    std::vector<std::vector<std::int32_t>> past;  // [rated][age]: input registers
+    std::vector<std::int32_t> rate, iterates, previous;           // input registers
+    std::vector<std::int32_t> new_value, new_rate, new_iterate, new_limited, change;  // roots' registers
+    std::vector<std::int32_t> symbol_register, node_register;     // recovered
+    std::int32_t time = 0;
+    // Entries of the matrix: root register and where it goes for each member.
+    struct Stamp {
+      std::int32_t reg = 0;
+      bool constant = true;
+      double factor = 1.0;
+      std::vector<std::int32_t> position;
+    };
+    std::vector<Stamp> stamps;
+  };
+  void build_group(std::size_t g, PatternBuilder& pattern);
+  void place(const StepState& state);
+  void set_order();
+  bool assemble_and_factor();
+  double largest_change_size() const;
+  void project(double t);
+  void move_on();
+
+  const Network& network_;
+  const EquationSystem& system_;
+  const Storage& storage_;
+  Scheme scheme_;
+  WholeStepOptions options_;
+  Pool& pool_;
+  std::vector<GroupStep> groups_;
+  std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>> source_arrays_;  // per group: register, first source
+  std::vector<std::int32_t> first_parameter_, first_terminal_;                     // per group: input registers
+  std::vector<RowSource> sources_;
+  std::int32_t source_count_ = 0;
+  std::unique_ptr<SparseLu> lu_;
+  std::unique_ptr<RowSolver> solver_;
+  bool constant_tangent_ = true, factored_ = false, pending_ = false;
+  std::vector<double> work_;        // unknowns (in the order of position_), sources, a zero for the datum
+  std::vector<std::int32_t> position_;
+  std::vector<double> base_, values_, right_;
+  // Outputs: which columns they need and how to get them.
+  struct Needed {
+    std::int32_t unknown = -1, group = -1, member = -1, reg = -1;
+  };
+  std::vector<Needed> needed_;
+  Program output_program_;
+  std::vector<double> output_registers_, member_registers_;
+  // Rates of sources that redundant storage follows.
+  std::vector<Program> source_rates_;
+  std::vector<double> rate_registers_;
+};
+
+}  // namespace tellegen

@@ -1,0 +1,160 @@
+// Classical fourth-order Runge-Kutta on the minimal form.
+//
+//   z_next = z + h/6 (k1 + 2 k2 + 2 k3 + k4)
+//
+// Explicit: fast for smooth systems without stiff parts, unstable where h times the fastest rate exceeds
+// about 2.8; then the states grow without bound and the run stops. Unknowns that only nonlinear equations
+// determine are solved by Newton at every stage, starting from the last stage.
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+
+#include "tellegen/program/batch.h"
+#include "tellegen/simulate/minimal_problem.h"
+
+namespace tellegen {
+namespace {
+
+class Rk4 : public Integrator {
+ public:
+  explicit Rk4(const Problem& full)
+      : minimal_(full), states_(minimal_.form.states.size()), unknowns_(minimal_.form.unknowns.size()), batch_(make_batch()) {
+    z_.assign(minimal_.problem.initial.x.begin(), minimal_.problem.initial.x.begin() + static_cast<long>(states_));
+    stage_ = z_;
+    for (auto& k : slope_) k.assign(states_, 0.0);
+    w_ = Eigen::Map<const Eigen::VectorXd>(minimal_.problem.initial.x.data() + states_, static_cast<long>(unknowns_));
+    jacobian_.resize(static_cast<long>(unknowns_), static_cast<long>(unknowns_));
+    residual_.resize(static_cast<long>(unknowns_));
+    lu_ = Eigen::PartialPivLU<Eigen::MatrixXd>(static_cast<long>(unknowns_));
+    batch_.allocate();
+    for (std::size_t p = 0; p < minimal_.form.values.size(); ++p)
+      batch_.uniform(static_cast<std::int32_t>(states_ + unknowns_ + 1 + p)) = minimal_.form.values[p];
+    bool compiled = false;
+    if (minimal_.problem.options.compile)
+      if (const auto code = compile_c(batch_.c_source("rk4"))) {
+        batch_.use(code, "rk4");
+        compiled = true;
+      }
+    batch_.run(0, nullptr);
+    statistics_.unknowns = static_cast<std::int64_t>(states_ + unknowns_);
+    statistics_.executor = compiled ? "minimal form, compiled" : "minimal form, interpreted";
+  }
+
+  std::int64_t advance(std::int64_t samples, double* rows) override {
+    const Problem& problem = minimal_.problem;
+    const double h = problem.step;
+    for (std::int64_t sample = 0; sample < samples; ++sample) {
+      for (std::int64_t k = 0; k < problem.stride; ++k) {
+        const double t = h * static_cast<double>(statistics_.steps);
+        if (!slope(t, z_, slope_[0])) return sample;
+        move(0.5 * h, slope_[0]);
+        if (!slope(t + 0.5 * h, stage_, slope_[1])) return sample;
+        move(0.5 * h, slope_[1]);
+        if (!slope(t + 0.5 * h, stage_, slope_[2])) return sample;
+        move(h, slope_[2]);
+        if (!slope(t + h, stage_, slope_[3])) return sample;
+        for (std::size_t i = 0; i < states_; ++i)
+          z_[i] += h / 6 * (slope_[0][i] + 2 * slope_[1][i] + 2 * slope_[2][i] + slope_[3][i]);
+        ++statistics_.steps;
+      }
+      const double t = h * static_cast<double>(statistics_.steps);
+      if (!solve_unknowns(t, z_)) return sample;
+      batch_.run(3, nullptr);
+      for (std::size_t k = 0; k < problem.outputs.size(); ++k) {
+        *rows = batch_.array(batch_.program().roots[output_root_ + k])[0];
+        if (!std::isfinite(*rows++)) {
+          failure_ = fmt::format("the solution is not finite any more at t = {:.9g} s: rk4 is explicit, the step is too long "
+                                 "for the fastest part of the model", t);
+          return sample;
+        }
+      }
+    }
+    return samples;
+  }
+
+  std::string failure() const override { return failure_; }
+  Statistics statistics() const override { return statistics_; }
+
+ private:
+  // Sections: 0 constants, 1 residuals and their Jacobian, 2 slopes, 3 outputs.
+  Batch make_batch() {
+    const MinimalForm& form = minimal_.form;
+    Pool& pool = *minimal_.system.model->pool;
+    std::vector<ProgramInput> inputs;
+    for (Expr z : form.states) inputs.push_back({z, 1});
+    for (Expr w : form.unknowns) inputs.push_back({w, 1});
+    inputs.push_back({pool.symbol("t"), 1});
+    for (Expr p : form.parameters) inputs.push_back({p, 0});
+    std::vector<ProgramRoot> roots;
+    for (Expr g : form.residuals) roots.push_back({g, 1});
+    for (Expr g : form.residuals)
+      for (Expr d : gradient(g, form.unknowns)) roots.push_back({d, 1});
+    slope_root_ = roots.size();
+    for (Expr f : form.derivatives) roots.push_back({f, 2});
+    output_root_ = roots.size();
+    for (Expr o : minimal_.problem.outputs) roots.push_back({o, 3});
+    Program program = make_program(pool, inputs, {}, roots, 4);
+    const std::vector<std::int32_t> exports = program.roots;
+    return Batch(std::move(program), std::vector<InputSource>(inputs.size(), InputSource::uniform), exports, 1);
+  }
+
+  void move(double by, const std::vector<double>& slope) {
+    for (std::size_t i = 0; i < states_; ++i) stage_[i] = z_[i] + by * slope[i];
+  }
+
+  double root(std::size_t k) { return batch_.array(batch_.program().roots[k])[0]; }
+
+  bool solve_unknowns(double t, const std::vector<double>& z) {
+    for (std::size_t i = 0; i < states_; ++i) batch_.uniform(static_cast<std::int32_t>(i)) = z[i];
+    batch_.uniform(static_cast<std::int32_t>(states_ + unknowns_)) = t;
+    const int most = minimal_.problem.options.iterations > 0 ? minimal_.problem.options.iterations : 50;
+    for (int iteration = 0; unknowns_ > 0; ++iteration) {
+      for (std::size_t i = 0; i < unknowns_; ++i) batch_.uniform(static_cast<std::int32_t>(states_ + i)) = w_[static_cast<long>(i)];
+      batch_.run(1, nullptr);
+      for (std::size_t i = 0; i < unknowns_; ++i) {
+        residual_[static_cast<long>(i)] = root(i);
+        for (std::size_t j = 0; j < unknowns_; ++j)
+          jacobian_(static_cast<long>(i), static_cast<long>(j)) = root(unknowns_ + i * unknowns_ + j);
+      }
+      lu_.compute(jacobian_);
+      residual_ = lu_.solve(residual_);
+      w_ -= residual_;
+      ++statistics_.iterations;
+      statistics_.worst_iterations = std::max<std::int64_t>(statistics_.worst_iterations, iteration + 1);
+      const double change = (residual_.array().abs() / (1.0 + w_.array().abs())).maxCoeff();
+      if (change <= minimal_.problem.options.tolerance * 1e-3) break;
+      if (iteration + 1 >= most) {
+        if (minimal_.problem.options.iterations > 0) break;
+        failure_ = fmt::format("Newton's iteration did not converge at t = {:.9g} s", t);
+        return false;
+      }
+    }
+    for (std::size_t i = 0; i < unknowns_; ++i) batch_.uniform(static_cast<std::int32_t>(states_ + i)) = w_[static_cast<long>(i)];
+    if (unknowns_ == 0) batch_.run(1, nullptr);
+    return true;
+  }
+
+  bool slope(double t, const std::vector<double>& z, std::vector<double>& out) {
+    if (!solve_unknowns(t, z)) return false;
+    batch_.run(2, nullptr);
+    for (std::size_t i = 0; i < states_; ++i) out[i] = root(slope_root_ + i);
+    return true;
+  }
+
+  MinimalProblem minimal_;
+  std::size_t states_, unknowns_, slope_root_ = 0, output_root_ = 0;
+  Batch batch_;
+  std::vector<double> z_, stage_, slope_[4];
+  Eigen::VectorXd w_, residual_;
+  Eigen::MatrixXd jacobian_;
+  Eigen::PartialPivLU<Eigen::MatrixXd> lu_;
+  Statistics statistics_;
+  std::string failure_;
+};
+
+}  // namespace
+
+std::unique_ptr<Integrator> minimal_rk4(const Problem& problem) { return std::make_unique<Rk4>(problem); }
+
+}  // namespace tellegen

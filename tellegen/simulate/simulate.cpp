@@ -1,0 +1,170 @@
+#include "tellegen/simulate/simulate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "tellegen/graph/faults.h"
+#include "tellegen/model/units.h"
+#include "tellegen/simulate/denormals.h"
+#include "tellegen/symbolic/nearest.h"
+
+namespace tellegen {
+
+std::vector<OutputColumn> default_outputs(const EquationSystem& system, bool all) {
+  const Model& model = *system.model;
+  std::vector<OutputColumn> columns;
+  if (!all)
+    for (const ModelOutput& o : model.outputs) columns.push_back({o.name, o.unit, o.value});
+  if (columns.empty())
+    for (std::int32_t c = 0; c < system.size(); ++c) {
+      const std::string name = column_name(system, c);
+      columns.push_back({name, column_unit(system, c), model.pool->symbol(name)});
+    }
+  return columns;
+}
+
+SimulationOptions complete_options(const Model& model, SimulationOptions given) {
+  const SimulationDefaults& said = model.simulation;
+  const SimulationOptions unset;
+  std::vector<Fault> faults;
+  const auto wrong = [&](std::string message, std::vector<std::string> details) {
+    Place place = said.place;
+    if (place.file.empty()) place.file = model.file.string();
+    faults.push_back({place, "T310", std::move(message), std::move(details)});
+  };
+  if (given.stop == 0.0) given.stop = said.stop.value_or(0.0);
+  if (given.step == 0.0) given.step = said.step.value_or(0.0);
+  if (given.sample == 0.0) given.sample = said.sample.value_or(0.0);
+  if (given.iterations == 0) given.iterations = said.iterations.value_or(0);
+  if (given.tolerance == unset.tolerance) given.tolerance = said.tolerance.value_or(unset.tolerance);
+  if (given.method.empty()) given.method = said.method.value_or("bdf3");
+  if (given.form.empty()) given.form = said.form.value_or("auto");
+  if (given.start.empty()) given.start = said.start.value_or("trapezoidal");
+
+  const auto choose = [&](const char* what, const std::string& value, std::vector<std::string> known) {
+    if (std::find(known.begin(), known.end(), value) != known.end()) return;
+    std::string list;
+    for (const auto& k : known) list += (list.empty() ? "" : ", ") + k;
+    std::vector<std::string> details{fmt::format("known: {}", list)};
+    if (const auto near = nearest(value, known); !near.empty()) details.insert(details.begin(), fmt::format("did you mean '{}'?", near));
+    wrong(fmt::format("there is no {} '{}'", what, value), details);
+  };
+  std::vector<std::string> methods;
+  for (const IntegratorEntry& e : integrators()) methods.emplace_back(e.name);
+  choose("method", given.method, methods);
+  choose("form", given.form, {"auto", "tableau", "minimal"});
+  choose("start", given.start, {"trapezoidal", "constant"});
+  const auto positive = [&](const char* what, double value) {
+    if (!(value > 0.0) || !std::isfinite(value))
+      wrong(fmt::format("{} must be a positive time, it is {:g} s", what, value),
+            {fmt::format("give --{0} on the command line or {0} in [simulation]", what)});
+  };
+  positive("stop", given.stop);
+  if (given.method != "adaptive") positive("step", given.step);
+  if (given.sample != 0.0) positive("sample", given.sample);
+  if (given.iterations < 0) wrong("iterations must not be negative", {});
+  if (!(given.tolerance > 0.0)) wrong("tolerance must be positive", {});
+  if (given.sample > given.stop && given.stop > 0.0) wrong("the sample interval is longer than the simulation", {});
+  if (!faults.empty()) throw ModelError(std::move(faults));
+  return given;
+}
+
+std::string SimulationResult::brief() const {
+  const double simulated = t.empty() ? 0.0 : t.back();
+  return fmt::format("{} steps of {:.6g} s in {:.3g} ms ({:.3g} x real time), {:.2f} iterations a step, {}",
+                     statistics.steps, step, 1e3 * loop_seconds, loop_seconds > 0 ? simulated / loop_seconds : 0.0,
+                     statistics.steps ? static_cast<double>(statistics.iterations) / static_cast<double>(statistics.steps) : 0.0,
+                     statistics.executor);
+}
+
+Simulation::Simulation(const Model& model, const SimulationOptions& options, std::vector<OutputColumn> outputs)
+    : owned_(std::make_unique<EquationSystem>(build_system(model))), outputs_(std::move(outputs)) {
+  problem_.system = owned_.get();
+  prepare(options);
+}
+
+Simulation::Simulation(const EquationSystem& system, const SimulationOptions& options, std::vector<OutputColumn> outputs)
+    : outputs_(std::move(outputs)) {
+  problem_.system = &system;
+  prepare(options);
+}
+
+Simulation::~Simulation() = default;
+
+void Simulation::prepare(const SimulationOptions& options) {
+  const EquationSystem& system = *problem_.system;
+  auto faults = topology_faults(*system.model, system.graph, system.tree);
+  if (!faults.empty()) throw ModelError(std::move(faults));
+  if (outputs_.empty()) outputs_ = default_outputs(system, false);
+  for (const OutputColumn& o : outputs_) problem_.outputs.push_back(in_columns(system, o.value));
+  problem_.options = options;
+  // A whole number of steps in every sample interval: results are exact at the samples, never interpolated.
+  const double sample = options.sample > 0.0 ? options.sample : options.step;
+  problem_.stride = options.step > 0.0 ? static_cast<std::int64_t>(std::ceil(sample / options.step * (1 - 1e-9))) : 1;
+  problem_.step = sample / static_cast<double>(problem_.stride);
+  problem_.storage = analyse_storage(system);
+  Tableau tableau(system);
+  problem_.initial = find_initial_state(tableau, problem_.storage);
+  for (const IntegratorEntry& e : integrators())
+    if (e.name == options.method) integrator_ = e.make(problem_);
+}
+
+SimulationResult Simulation::run(const Progress& progress) {
+  using Clock = std::chrono::steady_clock;
+  const FlushDenormals flush;
+  SimulationResult result;
+  const double sample = problem_.step * static_cast<double>(problem_.stride);
+  const auto samples = static_cast<std::int64_t>(std::floor(problem_.options.stop / sample * (1 + 1e-9)));
+  const auto width = static_cast<std::int64_t>(outputs_.size());
+  result.step = problem_.step;
+  result.t.resize(samples + 1);
+  result.values.resize((samples + 1) * width);
+
+  // The first row: initial values.
+  ExprMap<double> at{{problem_.system->model->pool->symbol("t"), 0.0}};
+  for (std::int64_t k = 0; k < width; ++k) {
+    const Expr output = problem_.outputs[k];
+    for (Expr s : symbols_of(std::span(&output, 1)))
+      if (s.name()[0] == 'x') at[s] = problem_.initial.x[std::stol(s.name().substr(1))];
+    result.values[k] = evaluate(output, at);
+  }
+
+  // Chunks of samples: often enough for a progress bar, seldom enough not to matter.
+  const std::int64_t chunk = std::max<std::int64_t>(1, samples / 200);
+  std::int64_t done = 0;
+  while (done < samples) {
+    const std::int64_t wanted = progress ? std::min(chunk, samples - done) : samples;
+    const auto begin = Clock::now();
+    const std::int64_t finished = integrator_->advance(wanted, result.values.data() + (done + 1) * width);
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    result.loop_seconds += seconds;
+    result.worst_sample_seconds = std::max(result.worst_sample_seconds, seconds / static_cast<double>(std::max<std::int64_t>(1, finished)));
+    done += finished;
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(samples));
+    if (finished < wanted) {
+      result.failure = integrator_->failure();
+      break;
+    }
+  }
+  result.t.resize(done + 1);
+  result.values.resize((done + 1) * width);
+  for (std::int64_t k = 0; k <= done; ++k) result.t[k] = sample * static_cast<double>(k);
+  for (std::int64_t k = 0; k < width; ++k) {
+    result.names.push_back(outputs_[k].name);
+    result.units.push_back(outputs_[k].unit);
+    if (outputs_[k].unit.empty()) continue;
+    const double offset = units().from_si(0.0, outputs_[k].unit), slope = units().from_si(1.0, outputs_[k].unit) - offset;
+    if (offset == 0.0 && slope == 1.0) continue;
+    for (std::int64_t row = 0; row <= done; ++row) {
+      double& v = result.values[row * width + k];
+      v = units().from_si(v, outputs_[k].unit);
+    }
+  }
+  result.statistics = integrator_->statistics();
+  return result;
+}
+
+}  // namespace tellegen

@@ -1,0 +1,57 @@
+// Model in, trajectory out: prepares a Problem, picks an integrator, runs it sample by sample.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tellegen/model/model.h"
+#include "tellegen/simulate/integrator.h"
+
+namespace tellegen {
+
+struct OutputColumn {
+  std::string name, unit;  // SI where the unit is empty
+  Expr value;              // in the model's full names
+};
+
+// The model's sensors and outputs; every variable where it has none or `all` is set.
+std::vector<OutputColumn> default_outputs(const EquationSystem& system, bool all);
+
+// Command-line values over the model's [simulation] over defaults. Throws ModelError for what is missing or
+// cannot be: no stop, a negative step, an unknown method (the nearest is suggested).
+SimulationOptions complete_options(const Model& model, SimulationOptions given);
+
+struct SimulationResult {
+  std::vector<std::string> names, units;
+  std::vector<double> t, values;  // values: one row of names.size() per time, in the units above
+  Statistics statistics;
+  double step = 0.0;              // the one used: it may have been shortened to fit the sample interval
+  double loop_seconds = 0.0;      // in the step loop alone
+  double worst_sample_seconds = 0.0;  // the longest sample interval took this
+  std::string failure;            // empty: finished; otherwise why it stopped, rows so far are good
+  std::string brief() const;      // one line
+};
+
+using Progress = std::function<void(double fraction)>;
+
+// Everything up to the step loop, then the loop. Wrong input throws ModelError, no consistent start
+// SimulationError; what goes wrong later is told in `failure`.
+class Simulation {
+ public:
+  Simulation(const Model& model, const SimulationOptions& options, std::vector<OutputColumn> outputs);
+  Simulation(const EquationSystem& system, const SimulationOptions& options, std::vector<OutputColumn> outputs);
+  ~Simulation();
+  SimulationResult run(const Progress& progress = {});
+  const Problem& problem() const { return problem_; }
+  const EquationSystem& system() const { return *problem_.system; }
+
+ private:
+  void prepare(const SimulationOptions& options);
+  std::unique_ptr<EquationSystem> owned_;
+  Problem problem_;
+  std::vector<OutputColumn> outputs_;
+  std::unique_ptr<Integrator> integrator_;
+};
+
+}  // namespace tellegen

@@ -1,0 +1,467 @@
+#include "tellegen/simulate/whole_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace tellegen {
+
+StepState start_state(const Network& network, const InitialState& initial) {
+  const EquationSystem& system = *network.system;
+  StepState state;
+  const auto value = [&](const Group& group, int s, std::int32_t m) {
+    const auto plus = group.plus[s][m], minus = group.minus[s][m];
+    return (plus < 0 ? 0.0 : initial.x[plus]) - (minus < 0 ? 0.0 : initial.x[minus]);
+  };
+  for (const Rate& r : system.rates) state.value[0].push_back(value(system.groups[r.group], r.symbol, r.member));
+  state.value[1] = state.value[2] = state.value[0];
+  state.rate = initial.rates;
+  for (std::size_t g = 0; g < system.groups.size(); ++g) {
+    const Group& group = system.groups[g];
+    const CondensedGroup& form = network.groups[g].form;
+    if (!form.iterative()) continue;
+    for (std::int32_t m = 0; m < group.size(); ++m) {
+      for (int s : form.iterated) state.iterates.push_back(value(group, s, m));
+      // The limited argument starts where the initial values put it.
+      ExprMap<double> at{{group.time, 0.0}};
+      for (std::size_t s = 0; s < group.symbols.size(); ++s) at[group.symbols[s].symbol] = value(group, static_cast<int>(s), m);
+      for (std::size_t p = 0; p < group.parameters.size(); ++p) at[group.parameters[p]] = group.values[p][m];
+      for (std::size_t k = 0; k < form.iterates.size(); ++k) at[form.iterates[k]] = value(group, form.iterated[k], m);
+      for (const auto& x : form.exponentials) {
+        at[x.previous] = 1e300;  // far away: the limit leaves the argument as it is unless it is large
+        double u = 0.0;
+        for (const Definition& d : form.definitions)
+          if (d.symbol == x.limited) u = evaluate(d.value.args()[0], at);
+        at[x.limited] = u;
+        state.previous.push_back(u);
+      }
+    }
+  }
+  return state;
+}
+
+// Puts the program together; see the header of whole_step.h for the idea.
+class WholeStepBuilder {
+ public:
+  WholeStepBuilder(const Network& network, const Storage& storage, const Scheme& scheme, const StepState& state,
+                   const WholeStepOptions& options)
+      : network_(network), system_(*network.system), storage_(storage), scheme_(scheme), options_(options),
+        pool_(*system_.model->pool), list_(pool_) {
+    declare_inputs(state);
+    for (std::size_t g = 0; g < system_.groups.size(); ++g)
+      for (std::int32_t m = 0; m < system_.groups[g].size(); ++m) instantiate(static_cast<int>(g), m);
+    eliminate();
+  }
+
+  StepProgram build(std::span<const Expr> outputs, WholeStep::Registers& registers) {
+    std::vector<ProgramRoot> roots;
+    const auto add_root = [&](Expr value, int section) {
+      roots.push_back({value, section});
+      return static_cast<int>(roots.size()) - 1;
+    };
+    // New values and rates of the differentiated variables.
+    const auto rates = system_.rates.size();
+    std::vector<int> value_root(rates, -1), rate_root(rates, -1);
+    std::vector<Expr> rate_value(rates);
+    for (std::size_t k = 0; k < rates; ++k) {
+      if (canonical_[k] != static_cast<int>(k)) continue;
+      const Rate& r = system_.rates[k];
+      const Expr value = list_.define(symbol_value(r.group, r.member, r.symbol));
+      value_root[k] = add_root(value, 3);
+      if (scheme_.uses_rate || options_.keep_all_past)
+        rate_value[k] = list_.define(alpha_ * value + history_[k]);
+    }
+    if (scheme_.uses_rate || options_.keep_all_past) {
+      if (options_.project)
+        for (const RedundantRate& r : storage_.redundant)
+          if (canonical_[r.rate] == r.rate) rate_value[r.rate] = projected_rate(r, rate_value);
+      for (std::size_t k = 0; k < rates; ++k)
+        if (canonical_[k] == static_cast<int>(k)) rate_root[k] = add_root(rate_value[k], 3);
+    }
+    // Iterates, exponentials and the size of the last change.
+    std::vector<int> iterate_root, limited_root;
+    std::vector<Expr> errors;
+    for (std::size_t g = 0; g < system_.groups.size(); ++g) {
+      const CondensedGroup& form = network_.groups[g].form;
+      if (!form.iterative()) continue;
+      for (std::int32_t m = 0; m < system_.groups[g].size(); ++m) {
+        const ExprMap<Expr>& rename = rename_[g][m];
+        for (std::size_t k = 0; k < form.iterated.size(); ++k) {
+          const Expr value = list_.define(symbol_value(static_cast<int>(g), m, form.iterated[k]));
+          iterate_root.push_back(add_root(value, 2));
+          if (std::find(form.nonlinear.begin(), form.nonlinear.end(), form.iterated[k]) != form.nonlinear.end())
+            errors.push_back(change(static_cast<int>(g), m, form.iterated[k], value, rename.at(form.iterates[k])));
+        }
+        for (const auto& x : form.exponentials) {
+          const Expr m_symbol = rename.at(x.limited);
+          const Expr u = list_.define(substitute(x.argument, rename));
+          limited_root.push_back(add_root(m_symbol, 2));
+          const Expr far_off = pool_.call("lt", {pool_.call("max", {u, m_symbol}), pool_.number(-30)});
+          const Expr distance = pool_.call("abs", {u - m_symbol}) / std::sqrt(options_.tolerance);
+          errors.push_back(pool_.call("if", {far_off, pool_.number(0), distance}));
+        }
+      }
+    }
+    int error_root = -1;
+    if (network_.iterative() || options_.refactor) {
+      Expr largest = pool_.number(0);
+      for (Expr e : errors) largest = list_.define(pool_.call("max", {largest, list_.define(e)}));
+      error_root = add_root(largest, 2);
+    }
+    std::vector<int> output_root;
+    for (Expr output : outputs) output_root.push_back(add_root(in_solution(output), 4));
+
+    StepProgram step;
+    step.program = make_program(pool_, inputs_, list_.list(), roots, 5);
+    const auto reg = [&](int root) { return step.program.roots[root]; };
+    ExprMap<std::int32_t> input_register;
+    for (std::size_t k = 0; k < inputs_.size(); ++k) input_register[inputs_[k].symbol] = static_cast<std::int32_t>(k);
+    step.time = input_register.at(time_);
+    if (error_root >= 0) step.error = reg(error_root);
+    const auto past = [&](int age, std::size_t k) { return input_register.at(past_[age][k]); };
+    for (std::size_t k = 0; k < rates; ++k) {
+      if (canonical_[k] != static_cast<int>(k)) continue;
+      if (rate_root[k] >= 0) step.step_copies.push_back({input_register.at(rate_input_[k]), reg(rate_root[k])});
+      const int ages = options_.keep_all_past ? 3 : scheme_.past_values;
+      for (int age = ages - 1; age > 0; --age) step.step_copies.push_back({past(age, k), past(age - 1, k)});
+      step.step_copies.push_back({past(0, k), reg(value_root[k])});
+    }
+    for (std::size_t k = 0; k < iterate_inputs_.size(); ++k) {
+      registers.iterates.push_back(input_register.at(iterate_inputs_[k]));
+      registers.iterate_sources.push_back(reg(iterate_root[k]));
+      step.iterate_copies.push_back({registers.iterates.back(), registers.iterate_sources.back()});
+    }
+    for (std::size_t k = 0; k < previous_inputs_.size(); ++k) {
+      registers.previous.push_back(input_register.at(previous_inputs_[k]));
+      registers.previous_sources.push_back(reg(limited_root[k]));
+      step.iterate_copies.push_back({registers.previous.back(), registers.previous_sources.back()});
+    }
+    for (std::size_t k = 0; k < rates; ++k) {
+      for (int age = 0; age < 3; ++age) registers.value[age].push_back(past(age, canonical_[k]));
+      registers.rate.push_back(input_register.at(rate_input_[canonical_[k]]));
+    }
+    for (int root : output_root) step.outputs.push_back(reg(root));
+    return step;
+  }
+
+  void fill_inputs(std::span<double> registers) const {
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      if (const auto value = numbers_.find(inputs_[k].symbol); value != numbers_.end()) registers[k] = value->second;
+  }
+
+ private:
+  Expr input(const std::string& name, int section, double value) {
+    const Expr symbol = pool_.symbol(name);
+    inputs_.push_back({symbol, section});
+    section_[symbol] = section;
+    numbers_[symbol] = value;
+    return symbol;
+  }
+
+  void declare_inputs(const StepState& state) {
+    const int alpha_section = options_.refactor ? 2 : 0;
+    alpha_ = input("~alpha", alpha_section, scheme_.alpha);
+    time_ = input("t", 1, 0.0);
+    std::vector<Expr> past_factor;
+    for (int age = 0; age < 3; ++age) past_factor.push_back(input(fmt::format("~past{}", age), 0, scheme_.past[age]));
+    const Expr rate_factor = input("~past_rate", 0, scheme_.past_rate);
+    // Variables between the same two columns are one: parallel capacitors share their history.
+    std::map<std::pair<std::int32_t, std::int32_t>, int> seen;
+    for (std::size_t k = 0; k < system_.rates.size(); ++k) {
+      const Rate& r = system_.rates[k];
+      const Group& group = system_.groups[r.group];
+      const auto [first, is_new] =
+          seen.try_emplace({group.plus[r.symbol][r.member], group.minus[r.symbol][r.member]}, static_cast<int>(k));
+      canonical_.push_back(first->second);
+      if (!is_new) {
+        for (auto& list : past_) list.push_back(list[first->second]);
+        rate_input_.push_back(rate_input_[first->second]);
+        history_.push_back(history_[first->second]);
+        continue;
+      }
+      std::vector<Expr> terms;
+      for (int age = 0; age < 3; ++age) {
+        past_[age].push_back(input(fmt::format("~d{}.{}", age, k), 1, state.value[age][k]));
+        if (scheme_.past[age] != 0.0) terms.push_back(past_factor[age] * past_[age].back());
+      }
+      rate_input_.push_back(input(fmt::format("~r.{}", k), 1, state.rate[k]));
+      if (scheme_.uses_rate) terms.push_back(scheme_.past_rate == -1 ? -rate_input_.back() : rate_factor * rate_input_.back());
+      history_.push_back(define(pool_.add(terms)));
+    }
+    next_iterate_ = state.iterates.begin();
+    next_previous_ = state.previous.begin();
+  }
+
+  Expr define(Expr value) {
+    const Expr symbol = list_.define(value);
+    note(symbol, value);
+    return symbol;
+  }
+
+  void note(Expr symbol, Expr value) {
+    if (section_.contains(symbol) || symbol.is_number()) return;
+    section_[symbol] = section_of(value);
+    numbers_[symbol] = evaluate(value, numbers_);
+  }
+
+  int section_of(Expr e) const {
+    int section = 0;
+    for (Expr s : symbols_of(std::span(&e, 1))) section = std::max(section, section_.at(s));
+    return section;
+  }
+
+  double number_of(Expr e) const { return evaluate(e, numbers_); }
+
+  void instantiate(int g, std::int32_t m) {
+    const Group& group = system_.groups[g];
+    const NetworkGroup& network_group = network_.groups[g];
+    const CondensedGroup& form = network_group.form;
+    ExprMap<Expr> rename;
+    rename[form.alpha] = alpha_;
+    // A parameter that is zero is structure: no delay, no damping, no phase cost nothing.
+    for (std::size_t p = 0; p < group.parameters.size(); ++p)
+      rename[group.parameters[p]] = group.values[p][m] == 0.0
+                                        ? pool_.number(0)
+                                        : input(fmt::format("~p{}.{}.{}", g, m, p), 0, group.values[p][m]);
+    for (std::size_t k = 0; k < form.histories.size(); ++k) rename[form.histories[k]] = history_[group.first_rate[m] + k];
+    for (std::size_t k = 0; k < form.iterates.size(); ++k) {
+      iterate_inputs_.push_back(input(fmt::format("~@{}.{}.{}", g, m, k), 2, *next_iterate_++));
+      rename[form.iterates[k]] = iterate_inputs_.back();
+    }
+    for (std::size_t k = 0; k < form.exponentials.size(); ++k) {
+      previous_inputs_.push_back(input(fmt::format("~m{}.{}.{}", g, m, k), 2, *next_previous_++));
+      rename[form.exponentials[k].previous] = previous_inputs_.back();
+    }
+    for (const Definition& d : form.definitions) {
+      const Expr symbol = pool_.symbol(fmt::format("~{}.{}{}", g, m, d.symbol.name()));
+      const Expr value = substitute(d.value, rename);
+      if (value.is_number() || value.is_symbol()) {
+        rename[d.symbol] = value;
+        continue;
+      }
+      list_.assign(symbol, value);
+      note(symbol, value);
+      rename[d.symbol] = symbol;
+    }
+    // Terminals become the unknowns; those are assigned once the network is solved.
+    for (std::size_t t = 0; t < form.terminals.size(); ++t) {
+      const std::int32_t u = network_group.terminals[t][m];
+      rename[form.terminals[t].symbol] = u < 0 ? pool_.number(0) : unknown(u);
+    }
+    if (matrix_.empty()) {
+      matrix_.resize(network_.size());
+      constant_.assign(network_.size(), pool_.number(0));
+    }
+    for (std::size_t r = 0; r < form.rows.size(); ++r) {
+      const std::int32_t row = network_group.rows[r][m];
+      if (row < 0) continue;
+      const CondensedRow& source = form.rows[r];
+      constant_[row] = constant_[row] + substitute(source.constant, rename);
+      for (std::size_t t = 0; t < form.terminals.size(); ++t) {
+        const std::int32_t column = network_group.terminals[t][m];
+        if (!source.coefficients[t] || column < 0) continue;
+        const Expr value = substitute(source.coefficients[t], rename);
+        const auto [at, is_new] = matrix_[row].try_emplace(column, value);
+        if (!is_new) at->second = at->second + value;
+      }
+    }
+    rename_.resize(system_.groups.size());
+    rename_[g].push_back(std::move(rename));
+  }
+
+  Expr unknown(std::int32_t u) { return pool_.symbol(fmt::format("~x{}", u)); }
+
+  void eliminate() {
+    const std::int32_t n = network_.size();
+    matrix_.resize(n);
+    constant_.resize(n, pool_.number(0));
+    std::vector<Expr> right(n);
+    for (std::int32_t i = 0; i < n; ++i) {
+      right[i] = define(-constant_[i]);
+      for (auto& [j, e] : matrix_[i]) e = define(e);
+    }
+    std::vector<char> row_done(n, 0), column_done(n, 0);
+    std::vector<std::pair<std::int32_t, std::int32_t>> order;
+    std::vector<Expr> inverse(n);
+    for (std::int32_t step = 0; step < n; ++step) {
+      const auto [row, column] = choose_pivot(row_done);
+      if (row < 0) throw SimulationError(singular_message(column_done), 0.0);
+      order.push_back({row, column});
+      row_done[row] = column_done[column] = 1;
+      inverse[row] = define(pow(matrix_[row].at(column), -1.0));
+      for (std::int32_t i = 0; i < n; ++i) {
+        if (row_done[i]) continue;
+        const auto at = matrix_[i].find(column);
+        if (at == matrix_[i].end()) continue;
+        const Expr factor = define(at->second * inverse[row]);
+        matrix_[i].erase(at);
+        for (const auto& [j, e] : matrix_[row]) {
+          if (j == column) continue;
+          const auto [into, is_new] = matrix_[i].try_emplace(j, pool_.number(0));
+          into->second = define(into->second - factor * e);
+        }
+        right[i] = define(right[i] - factor * right[row]);
+      }
+    }
+    for (auto step = order.rbegin(); step != order.rend(); ++step) {
+      const auto [row, column] = *step;
+      std::vector<Expr> terms{right[row]};
+      for (const auto& [j, e] : matrix_[row])
+        if (j != column) terms.push_back(-(e * unknown(j)));
+      const Expr value = pool_.add(terms) * inverse[row];
+      list_.assign(unknown(column), value);
+      note(unknown(column), value);
+    }
+  }
+
+  // Constant parts first, then few operations; never a pivot that is small in its column.
+  std::pair<std::int32_t, std::int32_t> choose_pivot(const std::vector<char>& row_done) {
+    const std::int32_t n = network_.size();
+    std::vector<double> largest(n, 0.0), row_largest(n, 0.0);
+    std::vector<int> column_count(n, 0), column_varies(n, 0), row_varies(n, 0);
+    for (std::int32_t i = 0; i < n; ++i) {
+      if (row_done[i]) continue;
+      for (const auto& [j, e] : matrix_[i]) {
+        const double size = std::abs(number_of(e));
+        row_largest[i] = std::max(row_largest[i], size);
+      }
+    }
+    for (std::int32_t i = 0; i < n; ++i) {
+      if (row_done[i]) continue;
+      for (const auto& [j, e] : matrix_[i]) {
+        largest[j] = std::max(largest[j], std::abs(number_of(e)) / row_largest[i]);
+        ++column_count[j];
+        if (section_of(e) == 2) column_varies[j] = row_varies[i] = 1;
+      }
+    }
+    std::pair<std::int32_t, std::int32_t> best{-1, -1};
+    std::tuple<int, std::int64_t, int> best_rank{};
+    for (std::int32_t i = 0; i < n; ++i) {
+      if (row_done[i]) continue;
+      for (const auto& [j, e] : matrix_[i]) {
+        const double size = std::abs(number_of(e)) / row_largest[i];
+        if (!(size > 0.0) || !(size >= 1e-3 * largest[j])) continue;
+        const std::int64_t fill = (static_cast<std::int64_t>(matrix_[i].size()) - 1) * (column_count[j] - 1);
+        const std::tuple rank{std::max(column_varies[j], row_varies[i]), fill, i == j ? 0 : 1};
+        if (best.first < 0 || rank < best_rank) best = {i, j}, best_rank = rank;
+      }
+    }
+    return best;
+  }
+
+  std::string singular_message(const std::vector<char>& column_done) const {
+    std::string names;
+    for (std::int32_t j = 0; j < network_.size(); ++j)
+      if (!column_done[j]) names += (names.empty() ? "" : ", ") + column_name(system_, network_.column_of[j]);
+    return "the equations of a step are singular: not determined are " + names;
+  }
+
+  Expr symbol_value(int g, std::int32_t m, int symbol) {
+    return substitute(network_.groups[g].form.symbol_values[symbol], rename_[g][m]);
+  }
+
+  Expr change(int g, std::int32_t m, int symbol, Expr value, Expr iterate) {
+    const Group& group = system_.groups[g];
+    double scale = 1.0;
+    if (const auto plus = group.plus[symbol][m]; plus >= 0) scale = column_scale(system_, plus);
+    const Expr size = pool_.call("abs", {value}) + scale;
+    return pool_.call("abs", {value - iterate}) / (options_.tolerance * size);
+  }
+
+  Expr projected_rate(const RedundantRate& r, const std::vector<Expr>& rates) {
+    std::vector<Expr> terms;
+    for (const auto& term : r.terms) {
+      if (term.rate >= 0) {
+        terms.push_back(term.sign * rates[canonical_[term.rate]]);
+      } else {
+        const Expr rate = source_rate(system_, term.source);
+        if (!rate) return rates[r.rate];
+        terms.push_back(term.sign * rate);
+      }
+    }
+    return list_.define(pool_.add(terms));
+  }
+
+  // An output in column symbols, rewritten in what the step computes.
+  Expr in_solution(Expr output) {
+    ExprMap<Expr> values;
+    for (Expr s : symbols_of(std::span(&output, 1))) {
+      if (s == time_) continue;
+      const auto column = static_cast<std::int32_t>(std::stol(s.name().substr(1)));
+      values[s] = column_value(column);
+    }
+    return substitute(output, values);
+  }
+
+  Expr column_value(std::int32_t column) {
+    if (const auto u = network_.unknown_of[column]; u >= 0) return unknown(u);
+    const ColumnOwner owner = owner_of(system_, column);
+    const int g = system_.group_of[owner.component];
+    const std::int32_t m = system_.member_of[owner.component];
+    if (owner.symbol >= 0) return symbol_value(g, m, owner.symbol);
+    return substitute(network_.groups[g].form.node_values[owner.node], rename_[g][m]);
+  }
+
+  const Network& network_;
+  const EquationSystem& system_;
+  const Storage& storage_;
+  const Scheme scheme_;
+  const WholeStepOptions options_;
+  Pool& pool_;
+  Assignments list_;
+  std::vector<ProgramInput> inputs_;
+  ExprMap<int> section_;
+  ExprMap<double> numbers_;
+  Expr alpha_, time_;
+  std::vector<Expr> past_[3], rate_input_, history_;
+  std::vector<int> canonical_;
+  std::vector<Expr> iterate_inputs_, previous_inputs_;
+  std::vector<double>::const_iterator next_iterate_, next_previous_;
+  std::vector<std::vector<ExprMap<Expr>>> rename_;  // [group][member]
+  std::vector<std::map<std::int32_t, Expr>> matrix_;
+  std::vector<Expr> constant_;
+};
+
+namespace {
+
+StepProgram build_program(WholeStepBuilder& builder, std::span<const Expr> outputs, auto& registers) {
+  return builder.build(outputs, registers);
+}
+
+}  // namespace
+
+WholeStep::WholeStep(const Network& network, const Storage& storage, const Scheme& scheme,
+                     std::span<const Expr> outputs, const StepState& state, const WholeStepOptions& options)
+    : loop_(StepProgram{}) {
+  WholeStepBuilder builder(network, storage, scheme, state, options);
+  loop_ = StepLoop(build_program(builder, outputs, registers_));
+  builder.fill_inputs(std::span(loop_.registers(), loop_.program().program.inputs.size()));
+  load(state);
+  loop_.prepare();
+}
+
+void WholeStep::load(const StepState& state) {
+  double* r = loop_.registers();
+  for (int age = 0; age < 3; ++age)
+    for (std::size_t k = 0; k < registers_.value[age].size(); ++k) r[registers_.value[age][k]] = state.value[age][k];
+  for (std::size_t k = 0; k < registers_.rate.size(); ++k) r[registers_.rate[k]] = state.rate[k];
+  for (std::size_t k = 0; k < registers_.iterates.size(); ++k)
+    r[registers_.iterates[k]] = r[registers_.iterate_sources[k]] = state.iterates[k];
+  for (std::size_t k = 0; k < registers_.previous.size(); ++k)
+    r[registers_.previous[k]] = r[registers_.previous_sources[k]] = state.previous[k];
+}
+
+void WholeStep::store(StepState& state) const {
+  const double* r = const_cast<WholeStep*>(this)->loop_.registers();
+  for (int age = 0; age < 3; ++age)
+    for (std::size_t k = 0; k < registers_.value[age].size(); ++k) state.value[age][k] = r[registers_.value[age][k]];
+  for (std::size_t k = 0; k < registers_.rate.size(); ++k) state.rate[k] = r[registers_.rate[k]];
+  for (std::size_t k = 0; k < registers_.iterates.size(); ++k) state.iterates[k] = r[registers_.iterate_sources[k]];
+  for (std::size_t k = 0; k < registers_.previous.size(); ++k) state.previous[k] = r[registers_.previous_sources[k]];
+}
+
+}  // namespace tellegen

@@ -1,0 +1,107 @@
+#include "tellegen/symbolic/table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace tellegen {
+namespace {
+
+// The monotone data of [Fritsch 1980], table 1 (RPN 14): flat, then steep.
+const std::vector<double> rpn_x = {7.99, 8.09, 8.19, 8.7, 9.2, 10, 12, 15, 20};
+const std::vector<double> rpn_y = {0,        2.76429e-5, 4.37498e-2, 0.169183, 0.469428,
+                                   0.943740, 0.998636,   0.999919,   0.999994};
+
+TEST(Table, passes_through_its_points) {
+  for (Interpolation kind : {Interpolation::linear, Interpolation::hold, Interpolation::cubic}) {
+    auto table = make_table("rpn", rpn_x, rpn_y, kind);
+    for (std::size_t k = 0; k < rpn_x.size(); ++k) EXPECT_EQ(table->value(rpn_x[k]), rpn_y[k]);
+    EXPECT_EQ(table->c.size(), 4 * (rpn_x.size() + 1));
+  }
+}
+
+TEST(Table, linear_is_a_line_between_points_and_holds_the_ends) {
+  auto table = make_table("t", {0.0, 2.0, 3.0}, {1.0, 5.0, 4.0}, Interpolation::linear);
+  EXPECT_EQ(table->value(0.5), 2.0);
+  EXPECT_EQ(table->value(2.5), 4.5);
+  EXPECT_EQ(table->value(-10.0), 1.0);
+  EXPECT_EQ(table->value(10.0), 4.0);
+  EXPECT_EQ(table->value(1.0, 1), 2.0);
+  EXPECT_EQ(table->value(10.0, 1), 0.0);
+}
+
+TEST(Table, hold_keeps_the_last_point_passed) {
+  auto table = make_table("t", {0.0, 1.0}, {3.0, 7.0}, Interpolation::hold);
+  EXPECT_EQ(table->value(-1.0), 3.0);
+  EXPECT_EQ(table->value(0.999), 3.0);
+  EXPECT_EQ(table->value(1.0), 7.0);
+  EXPECT_EQ(table->value(5.0), 7.0);
+}
+
+TEST(Table, cubic_does_not_overshoot_monotone_data) {
+  auto table = make_table("rpn", rpn_x, rpn_y, Interpolation::cubic);
+  double last = table->value(rpn_x.front());
+  for (double at = rpn_x.front(); at <= rpn_x.back(); at += 1e-3) {
+    const double value = table->value(at);
+    EXPECT_GE(value, last - 1e-15) << at;
+    EXPECT_GE(value, rpn_y.front());
+    EXPECT_LE(value, rpn_y.back() + 1e-15);
+    last = value;
+  }
+}
+
+TEST(Table, cubic_has_a_continuous_slope_and_straight_ends) {
+  auto table = make_table("t", {0.0, 1.0, 3.0, 4.0}, {0.0, 2.0, 1.0, 1.5}, Interpolation::cubic);
+  for (double knot : table->x) {
+    const double before = std::nextafter(knot, -10.0);
+    EXPECT_NEAR(table->value(before), table->value(knot), 1e-14);
+    EXPECT_NEAR(table->value(before, 1), table->value(knot, 1), 1e-13);
+  }
+  EXPECT_EQ(table->value(1.0, 1), 0.0);  // an extremum stays one
+  EXPECT_EQ(table->value(-2.0), -2.0 * table->value(0.0, 1));
+  EXPECT_EQ(table->value(100.0, 1), table->value(4.0, 1));
+  EXPECT_EQ(table->value(100.0, 2), 0.0);
+}
+
+TEST(Table, cubic_reproduces_a_line) {
+  auto table = make_table("t", {0.0, 1.0, 2.5, 4.0}, {1.0, 3.0, 6.0, 9.0}, Interpolation::cubic);
+  for (double at : {-3.0, 0.5, 2.0, 3.9, 7.0}) EXPECT_NEAR(table->value(at), 1.0 + 2.0 * at, 1e-13);
+}
+
+TEST(Table, derivatives_match_differences) {
+  for (Interpolation kind : {Interpolation::linear, Interpolation::cubic}) {
+    auto table = make_table("t", {0.0, 1.0, 3.0, 4.0}, {0.0, 2.0, 2.5, 7.0}, kind);
+    const double h = 1e-5;
+    for (double at : {-0.5, 0.4, 1.7, 2.9, 3.5, 4.8})
+      for (int order = 0; order < 3; ++order)
+        EXPECT_NEAR(table->value(at, order + 1),
+                    (table->value(at + h, order) - table->value(at - h, order)) / (2.0 * h), 1e-7);
+    EXPECT_EQ(table->value(0.4, 4), 0.0);
+  }
+}
+
+TEST(Table, one_point_is_a_constant) {
+  for (Interpolation kind : {Interpolation::linear, Interpolation::hold, Interpolation::cubic})
+    for (double at : {-1.0, 2.0, 3.0}) EXPECT_EQ(make_table("t", {2.0}, {5.0}, kind)->value(at), 5.0);
+}
+
+TEST(Table, a_formal_table_has_a_name_and_no_value) {
+  EXPECT_EQ(formal_table("f")->name, "f");
+  EXPECT_TRUE(std::isnan(formal_table("f")->value(1.0)));
+}
+
+TEST(Table, wrong_points_are_refused) {
+  const auto linear = Interpolation::linear;
+  EXPECT_THROW(make_table("t", {}, {}, linear), std::invalid_argument);
+  EXPECT_THROW(make_table("t", {1.0, 1.0}, {0.0, 0.0}, linear), std::invalid_argument);
+  EXPECT_THROW(make_table("t", {1.0, 2.0}, {0.0}, linear), std::invalid_argument);
+  EXPECT_THROW(make_table("t", {1.0, std::nan("")}, {0.0, 0.0}, linear), std::invalid_argument);
+  EXPECT_THROW(make_table("t", {1.0}, {std::numeric_limits<double>::infinity()}, linear),
+               std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tellegen

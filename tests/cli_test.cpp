@@ -1,0 +1,208 @@
+// The program from outside: what it writes, prints and returns when all is well. cli_faults_test.cpp has the
+// rest.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tellegen/results/compare.h"
+#include "tellegen/results/trajectory.h"
+#include "tests/program.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+const fs::path models = fs::path(TELLEGEN_SOURCE_DIR) / "models";
+std::string model(const std::string& name) { return (models / name / "model.toml").string(); }
+
+// RMS errors to expect from every model at its own step: the published tolerance of each benchmark.
+const std::map<std::string, std::map<std::string, double>> tolerances{
+    {"rlc", {{"V3", 1e-3}, {"I_L1", 1e-3}}},
+    {"ladder-2", {{"V6", 1e-3}, {"I_L2", 1e-3}}},
+    {"rectifier", {{"Vd1", 1e-3}, {"I_RL", 1e-3}}},
+    {"pmsm-thermal", {{"T2", 0.1}, {"Q_water", 1.0}}},
+};
+
+class EveryModel : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryModel, simulates_and_agrees_with_its_reference) {
+  std::vector<std::string> arguments{"simulate", model(GetParam()), "--json"};
+  const fs::path reference = models / GetParam() / "reference.csv";
+  if (fs::exists(reference)) arguments.insert(arguments.end(), {"--compare", reference.string()});
+  const Ran ran = run_program(arguments);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  const json summary = json::parse(ran.out);
+  EXPECT_GT(summary.at("steps").get<int>(), 0);
+  EXPECT_FALSE(summary.at("outputs").empty());
+  if (!fs::exists(reference)) return;
+  const auto& expected = tolerances.at(GetParam());
+  EXPECT_EQ(summary.at("errors").size(), expected.size());
+  for (const json& error : summary.at("errors"))
+    EXPECT_LT(error.at("rms").get<double>(), expected.at(error.at("name"))) << error;
+}
+
+TEST_P(EveryModel, is_checked_without_faults) {
+  const Ran ran = run_program({"check", model(GetParam()), "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json found = json::parse(ran.out);
+  EXPECT_TRUE(found.at("faults").empty());
+  EXPECT_EQ(found.at("variables"), found.at("algebraic").get<int>() + found.at("differential").get<int>());
+  EXPECT_EQ(run_program({"check", model(GetParam())}).code, 0);
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(models))
+    if (fs::exists(entry.path() / "model.toml")) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cli, EveryModel, testing::ValuesIn(model_names()), [](const auto& test) {
+  std::string name = test.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+// Counts of the four benchmarks as Rodriguez et al., Energies 13 (2020) 1354, print them.
+TEST(CliCheck, CountsAsThePaperDoes) {
+  const std::map<std::string, std::array<int, 3>> published{{"rlc", {8, 5, 3}},
+                                                            {"ladder-2", {13, 9, 4}},
+                                                            {"rectifier", {20, 19, 1}},
+                                                            {"pmsm-thermal", {49, 40, 9}}};
+  for (const auto& [name, counts] : published) {
+    const json found = json::parse(run_program({"check", model(name), "--json"}).out);
+    EXPECT_EQ(found.at("variables"), counts[0]) << name;
+    EXPECT_EQ(found.at("algebraic"), counts[1]) << name;
+    EXPECT_EQ(found.at("differential"), counts[2]) << name;
+  }
+}
+
+TEST(CliCheck, SaysWhatARedundantStorageFollowsFrom) {
+  const Ran ran = run_program({"check", model("rlc")});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("2 states: l1.i = 0 A, c1.v = 0 V"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("c2.v = c1.v"), std::string::npos) << ran.out;
+}
+
+TEST(CliSimulate, CsvHasTimeFirstThenNamesWithUnitsAtTheExactSamples) {
+  const TestFolder folder;
+  const Ran ran = run_program({"simulate", model("rc-thermal"), "--stop", "10 ms", "--step", "1ms",
+                               "--output", (folder / "run.csv").string()});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(get(folder / "run.csv").substr(0, 29), "t [s],T2 [K],T1 [degC]\n0,299,");
+  const Trajectory run = read_csv(folder / "run.csv");
+  ASSERT_EQ(run.rows(), 11u);
+  for (std::size_t k = 0; k < run.rows(); ++k) {
+    EXPECT_DOUBLE_EQ(run.t[k], 1e-3 * static_cast<double>(k));
+    EXPECT_NEAR(run.at(k, 0), 299.0 + 100.0 * run.t[k], 1e-9);                  // the closed form
+    EXPECT_NEAR(run.at(k, 1), 299.0 + 10.0 - 273.15 + 100.0 * run.t[k], 1e-9);  // in the unit declared
+  }
+}
+
+TEST(CliSimulate, SampleThinsTheRowsAndKeepsTheStep) {
+  const TestFolder folder;
+  const Ran ran = run_program({"simulate", model("rc-thermal"), "--stop=0.1s", "--sample", "20 ms",
+                               "--output", (folder / "run.csv").string(), "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(read_csv(folder / "run.csv").rows(), 6u);
+  EXPECT_EQ(json::parse(ran.out).at("steps"), 100);
+}
+
+TEST(CliSimulate, Hdf5HoldsTheSameAsCsv) {
+  const TestFolder folder;
+  for (const char* name : {"run.csv", "run.h5"})
+    ASSERT_EQ(run_program({"simulate", model("dc-motor"), "--output", (folder / name).string()}).code, 0);
+  const Trajectory csv = read_csv(folder / "run.csv"), hdf5 = read_hdf5(folder / "run.h5");
+  EXPECT_EQ(csv.names, hdf5.names);
+  EXPECT_EQ(csv.units, hdf5.units);
+  EXPECT_EQ(csv.t, hdf5.t);
+  EXPECT_EQ(csv.values, hdf5.values);
+}
+
+TEST(CliSimulate, SetReplacesAParameter) {
+  const Ran ran = run_program(
+      {"simulate", "--set", "Q0=20 W", "--set", "C1=0.2J/K", model("rc-thermal"), "--json", "--stop", "1s"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NEAR(json::parse(ran.out).at("outputs")[0].at("final").get<double>(), 399.0, 1e-6);
+}
+
+TEST(CliSimulate, AllReportsEveryVariable) {
+  const TestFolder folder;
+  ASSERT_EQ(run_program({"simulate", model("rlc"), "--all", "--output", (folder / "run.csv").string()}).code,
+            0);
+  const Trajectory run = read_csv(folder / "run.csv");
+  for (const char* name : {"n2.v", "n3.v", "e1.i", "r1.i", "l1.i", "c1.i", "c2.i"})
+    EXPECT_TRUE(run.find(name)) << name;
+}
+
+TEST(CliSimulate, OutputsTakesVariablesFormulasAndTheModelsOwn) {
+  const TestFolder folder;
+  const Ran ran = run_program({"simulate", model("rlc"), "--outputs", "n3.v, r1.i*2, max(n3.v, 0), V3",
+                               "--output", (folder / "run.csv").string()});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Trajectory run = read_csv(folder / "run.csv");
+  EXPECT_EQ(run.names, (std::vector<std::string>{"n3.v", "r1.i*2", "max(n3.v, 0)", "V3"}));
+  EXPECT_EQ(run.units, (std::vector<std::string>{"V", "", "", "V"}));
+  EXPECT_EQ(run.at(run.rows() - 1, 0), run.at(run.rows() - 1, 3));
+}
+
+TEST(CliSimulate, InterpretedAndCompiledRunsAgreeToTheLastDigit) {
+  const TestFolder folder;
+  ASSERT_EQ(run_program({"simulate", model("rectifier"), "--output", (folder / "a.csv").string()}).code, 0);
+  ASSERT_EQ(
+      run_program({"simulate", model("rectifier"), "--interpret", "--output", (folder / "b.csv").string()})
+          .code,
+      0);
+  EXPECT_EQ(get(folder / "a.csv"), get(folder / "b.csv"));
+}
+
+TEST(CliSimulate, PrintsATableWithoutOutputAndJsonToAFile) {
+  const TestFolder folder;
+  const Ran ran = run_program({"simulate", model("rc-thermal"), "--json", (folder / "run.json").string()});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("output   unit"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("5000 steps of 0.001 s"), std::string::npos) << ran.out;
+  const json summary = json::parse(get(folder / "run.json"));
+  EXPECT_EQ(summary.at("steps"), 5000);
+  EXPECT_EQ(summary.at("step"), 1e-3);
+  EXPECT_EQ(summary.at("method"), "bdf3");
+  EXPECT_GT(summary.at("real_time_factor"), 0.0);
+}
+
+TEST(CliSimulate, JsonBeforeTheFileDoesNotSwallowIt) {
+  const Ran ran = run_program({"simulate", "--json", model("rc-thermal")});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(json::parse(ran.out).at("model"), "RC thermal benchmark");
+}
+
+TEST(CliSimulate, PlotsAsSvgAndPng) {
+  const TestFolder folder;
+  for (const char* name : {"run.svg", "run.png"}) {
+    const Ran ran = run_program({"simulate", model("rc-thermal"), "--plot", (folder / name).string()});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+  }
+  EXPECT_NE(get(folder / "run.svg").find("RC thermal benchmark"), std::string::npos);
+  EXPECT_EQ(get(folder / "run.png").substr(1, 3), "PNG");
+  EXPECT_EQ(folder.file_count(), 2u);
+}
+
+TEST(Cli, HelpAndVersionAreNoFaults) {
+  EXPECT_EQ(run_program({"--version"}).out.rfind("tellegen ", 0), 0u);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--help"},
+                                                {"simulate", "--help"},
+                                                {"check", "--help"},
+                                                {"benchmark", "--help"}}) {
+    const Ran ran = run_program(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_NE(ran.out.find("Usage"), std::string::npos) << ran.out;
+  }
+  EXPECT_EQ(run_program({}).code, 2);
+}
+
+}  // namespace
+}  // namespace tellegen
