@@ -1,6 +1,8 @@
 // Runs a function in a child process and brings its result back: memory peaks of several runs stay apart.
 #pragma once
 
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +30,7 @@ auto run_in_child(Function&& function) -> std::optional<std::invoke_result_t<Fun
   }
   if (child == 0) {
     close(ends[0]);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // does not outlive an interrupted benchmark
     try {
       const Result result = function();
       const char* bytes = reinterpret_cast<const char*>(&result);

@@ -133,8 +133,9 @@ void section_drift(Circuits& run) {
                           derivatives.violation(projected)};
     curves.append(states.t[k], row);
   }
-  TextTable table{{"window [s]", "max |V5'| TRnP", "TR", "max |TRnP - TR|", "violation TRnP", "violation TR"},
-                  {}};
+  TextTable table{
+      {"window [s]", "max |V5'| TRnP", "max |V5'| TR", "max |TRnP - TR|", "violation TRnP", "violation TR"},
+      {}};
   for (int window = 0; window < 10; ++window) {
     double most[5] = {};
     for (std::size_t k = 0; k < curves.rows(); ++k) {

@@ -11,9 +11,9 @@
 namespace tellegen {
 namespace {
 
-const std::vector<std::string> external_header{"circuit", "precision",   "setting",       "steps",  "err 1",
-                                               "err 2",   "total [ms]",  "ours: setting", "steps ", "err 1 ",
-                                               "err 2 ",  "total [ms] ", "ratio"};
+const std::vector<std::string> external_header{
+    "circuit",     "precision", "their setting", "steps",     "err 1",          "err 2", "total [ms]",
+    "our setting", "our steps", "our err 1",     "our err 2", "our total [ms]", "ratio"};
 
 // One line of the comparison; the ratio, or NaN where there is nothing to compare.
 double compare_with(Circuits& run, const std::string& name, Precision precision, const ExternalRun& theirs,

@@ -47,7 +47,7 @@ void section_limits(Circuits& run) {
   run.report.begin({"limits", "each circuit with the same formula, step and start in Tellegen and by hand",
                     "both monitored variables at the samples",
                     "RMS difference of the two at most 1 % of the high-precision threshold"});
-  TextTable table{{"circuit", "method", "h [ms]", "difference", "difference ", "ours [ns/step]",
+  TextTable table{{"circuit", "method", "h [ms]", "difference 1", "difference 2", "ours [ns/step]",
                    "limit [ns/step]", "ratio", "iterations"},
                   {}};
   std::map<std::string, std::pair<double, std::string>> worst;
@@ -58,7 +58,7 @@ void section_limits(Circuits& run) {
     CircuitRun ours;
     LimitRun limit;
     // In turn, so that a disturbance of the machine does not fall on one of them alone.
-    const int rounds = run.options.quick ? 3 : 8;
+    const int rounds = run.options.quick ? 8 : 20;
     for (int round = 0; round < rounds; ++round) {
       repeat_circuit(circuit, options, ours);
       LimitRun again = run_limit(task, run.budget / rounds);

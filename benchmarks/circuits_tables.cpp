@@ -49,8 +49,8 @@ std::optional<double> deviation(const std::string& circuit, const PublishedRow& 
 
 void fill_table(Circuits& run, const Circuit& circuit, Precision precision) {
   TextTable table{{"method", "h [ms]", "start", "iterations", "err " + circuit.first, "err " + circuit.second,
-                   "off section 9", "published", "published ", "precision", "ns/step", "total [ms]",
-                   "x real time", "PC [ms]", "PC/ours", "BBB [ms]", "RPi [ms]"},
+                   "off section 9", "publ. " + circuit.first, "publ. " + circuit.second, "precision",
+                   "ns/step", "total [ms]", "x real time", "PC [ms]", "PC/ours", "BBB [ms]", "RPi [ms]"},
                   {}};
   const Both& bound = circuit.thresholds.of(precision);
   for (const PublishedRow& row : published_rows(circuit.name)) {

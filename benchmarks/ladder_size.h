@@ -14,13 +14,14 @@ struct LadderSetting {
   std::string method = "bdf3";
   bool refactor = false;
   int repetitions = 3;  // of the step loop; the shortest counts
+  double enough = 0;    // no further repetition once one took no longer than this
 };
 
 struct LadderRun {
   static constexpr int samples = 100;
   int filled = 0;                          // samples that the run reached
   double first[samples], second[samples];  // first branch; last branch for two loops
-  double seconds = 0, worst_sample_seconds = 0;
+  double seconds = 0;                      // shortest step loop
   double read_seconds = 0, system_seconds = 0, prepare_seconds = 0;
   double peak_megabytes = 0;
   std::int64_t steps = 0, unknowns = 0;

@@ -26,14 +26,17 @@ Fault fault_at(std::string_view file, std::string_view code, std::string message
   return fault;
 }
 
-// The command that was given, or the program itself.
-const CLI::App& given_command(const CLI::App& app) {
-  const auto given = app.get_subcommands();
-  return given.empty() ? app : *given.front();
-}
+// The innermost command that was given, with its whole name: "tellegen benchmark circuits".
+struct Given {
+  const CLI::App* command;
+  std::string name;
+};
 
-std::string name_of(const CLI::App& app, const CLI::App& command) {
-  return &app == &command ? app.get_name() : app.get_name() + " " + command.get_name();
+Given given_command(const CLI::App& app) {
+  Given given{&app, app.get_name()};
+  for (auto inner = app.get_subcommands(); !inner.empty(); inner = inner.front()->get_subcommands())
+    given = {inner.front(), given.name + " " + inner.front()->get_name()};
+  return given;
 }
 
 std::vector<std::string> option_names(const CLI::App& command) {
@@ -64,8 +67,7 @@ ModelError command_fault(std::string_view command, std::string_view code, std::s
 }
 
 ModelError parse_fault(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App& command = given_command(app);
-  const std::string name = name_of(app, command);
+  const auto [command, name] = given_command(app);
   const std::string help = fmt::format("{} --help tells more", name);
   // A misspelt option also leaves its value over, and maybe the file missing: say only what came first.
   const std::vector<std::string> left = app.remaining(true);
@@ -73,12 +75,14 @@ ModelError parse_fault(const CLI::App& app, const CLI::ParseError& error) {
     if (word.size() > 1 && word[0] == '-') {
       const std::string option = word.substr(0, word.find('='));
       return command_fault(name, "T400", fmt::format("there is no option '{}'", option),
-                           {did_you_mean(option, option_names(command)), help});
+                           {did_you_mean(option, option_names(*command)), help});
     }
-  if (&command == &app && !left.empty()) {
-    const auto known = command_names(app);
+  const std::vector<std::string> known = command_names(*command);
+  if (!known.empty()) {
+    const std::string commands = fmt::format("commands: {}", joined(known));
+    if (left.empty()) return command_fault(name, "T400", "which command?", {commands, help});
     return command_fault(name, "T400", fmt::format("there is no command '{}'", left.front()),
-                         {did_you_mean(left.front(), known), "commands: " + joined(known)});
+                         {did_you_mean(left.front(), known), commands});
   }
   if (!left.empty())
     return command_fault(name, "T400", fmt::format("'{}' is one argument too many", left.front()), {help});

@@ -16,6 +16,7 @@
 #include "tellegen/model/reading.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/plot.h"
+#include "tellegen/simulate/reference.h"
 
 namespace tellegen {
 namespace {
@@ -30,8 +31,8 @@ struct Request {
   std::string file, stop, step, sample, method, form, start, outputs, output, plot, json, compare;
   std::vector<std::string> set;
   int iterations = 0, start_steps = 0;
-  double tolerance = 0.0;
-  bool refactor = false, interpret = false, all = false, wants_json = false;
+  double tolerance = 0.0, agreement = 1e-7;
+  bool refactor = false, interpret = false, all = false, wants_json = false, wants_reference = false;
 };
 
 SimulationOptions options_of(const Request& request) {
@@ -84,7 +85,7 @@ void write_files(const Request& request, const Trajectory* reference, bool parti
       write_trajectory(target(request.output), report.trajectory);
       report.written.push_back(target(request.output).string());
     }
-    if (!request.plot.empty()) {
+    if (!request.plot.empty() && report.trajectory.rows() > 1) {  // one point is no picture
       write_plot(target(request.plot), report.trajectory, {.title = report.model, .reference = reference});
       report.written.push_back(target(request.plot).string());
     }
@@ -109,6 +110,24 @@ void print(const Request& request, const RunReport& report) {
   for (const std::string& file : report.written) fmt::print("wrote {}\n", file);
 }
 
+// Two methods with shrinking steps, until they agree; the brief line says how well.
+void solve_reference(const EquationSystem& system, double agreement, const std::vector<OutputColumn>& columns,
+                     RunReport& report) {
+  ReferenceResult found = find_reference(system, report.options, columns, {.agreement = agreement});
+  report.options.method = "bdf3 and tr";
+  report.summary = std::move(found.solution);
+  if (found.rounds.empty()) return;  // no step was short enough: the solution's failure says why
+  const ReferenceRound& last = found.rounds.back();
+  report.brief = fmt::format(
+      "at a step of {:.6g} s bdf3 and tr differ by {:.2g} of an output's range, the last halving by {:.2g}",
+      last.step, last.between_methods, last.since_last);
+  for (std::size_t k = 0; k < found.differences.size(); ++k)
+    report.brief +=
+        fmt::format("\n{}: settled to {:.2g} {}", columns[k].name, found.differences[k], columns[k].unit);
+  report.summary.failure =
+      found.converged ? "" : "no agreement to " + fmt::format("{:g}: ", agreement) + report.brief;
+}
+
 void simulate(const Request& request) {
   if (request.all && !request.outputs.empty())
     throw command_fault(command_name, "T401", "--all and --outputs exclude each other");
@@ -124,18 +143,19 @@ void simulate(const Request& request) {
   std::optional<Trajectory> reference;
   if (!request.compare.empty()) reference = read_reference(request.compare, columns, report.options);
 
-  std::unique_ptr<Simulation> simulation;
   try {
-    simulation = std::make_unique<Simulation>(system, report.options, std::move(columns));
+    if (request.wants_reference) {
+      solve_reference(system, request.agreement, columns, report);
+    } else {
+      Simulation simulation(system, report.options, std::move(columns));
+      ProgressBar bar;
+      report.summary = simulation.run(ProgressBar::watched() ? Progress(std::ref(bar)) : Progress());
+      report.brief = report.summary.brief();
+    }
   } catch (const SimulationError& error) {
     throw StudyError(request.file, error.what());
   }
-  {
-    ProgressBar bar;
-    report.summary = simulation->run(ProgressBar::watched() ? Progress(std::ref(bar)) : Progress());
-  }
   SimulationResult& result = report.summary;
-  report.brief = result.brief();
   report.trajectory = {std::move(result.names), std::move(result.units), std::move(result.t),
                        std::move(result.values)};
   const bool failed = !result.failure.empty();
@@ -181,6 +201,15 @@ void add_simulate(CLI::App& command) {
       ->type_name("COUNT")
       ->check(not_positive_count)
       ->group(how);
+  auto* reference =
+      command
+          .add_option("--reference", r.agreement,
+                      "solution at convergence: bdf3 and tr with shrinking steps until they agree "
+                      "to this part of each output's range (1e-7)")
+          ->type_name("[NUMBER]")
+          ->expected(0, 1)
+          ->check(not_positive)
+          ->group(how);
   command.add_flag("--refactor", r.refactor, "factorise in every iteration, even a constant tangent")
       ->group(how);
   command.add_flag("--interpret", r.interpret, "do without the system's C compiler")->group(how);
@@ -206,7 +235,9 @@ void add_simulate(CLI::App& command) {
                    ->type_name("[F.json]")
                    ->expected(0, 1)
                    ->group(where);
-  command.callback([request, json] {
+  command.callback([request, json, reference] {
+    request->wants_reference = reference->count() > 0;
+    if (request->agreement <= 0.0) request->agreement = 1e-7;  // --reference without a number
     request->wants_json = json->count() > 0;
     simulate(*request);
   });

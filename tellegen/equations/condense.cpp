@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "tellegen/equations/exponentials.h"
+
 namespace tellegen {
 namespace {
 
@@ -20,7 +22,7 @@ class Condenser {
     result_.alpha = pool_.symbol("~alpha");
     choose_columns();
     insert_formula();
-    limit_exponentials();
+    limit();
     linearise();
     balance_internal_nodes();
     eliminate();
@@ -56,7 +58,8 @@ class Condenser {
     for (int n = ports(); n < nodes(); ++n)
       if (!group_.keep_node[n]) unknown_of_node_[n] = unknowns_++;
     for (int n = 0; n < nodes(); ++n)
-      if (unknown_of_node_[n] < 0) terminal_of_node_[n] = add_terminal(Terminal::What::node, n, fmt::format("~e{}", n));
+      if (unknown_of_node_[n] < 0)
+        terminal_of_node_[n] = add_terminal(Terminal::What::node, n, fmt::format("~e{}", n));
     for (int n = ports(); n < nodes(); ++n)
       if (group_.keep_node[n]) result_.kept_nodes.push_back(n);
     for (int s = 0; s < symbols; ++s) {
@@ -83,23 +86,29 @@ class Condenser {
     std::vector<std::pair<int, double>> columns;
     const auto node = [&](int n, double sign) {
       if (n < 0) return;
-      if (unknown_of_node_[n] >= 0) columns.push_back({unknown_of_node_[n], sign});
-      else columns.push_back({unknowns_ + terminal_of_node_.at(n), sign});
+      if (unknown_of_node_[n] >= 0)
+        columns.push_back({unknown_of_node_[n], sign});
+      else
+        columns.push_back({unknowns_ + terminal_of_node_.at(n), sign});
     };
     switch (local.what) {
       case LocalSymbol::What::across:
         node(kind_->edges[local.index].from, 1);
         node(kind_->edges[local.index].to, -1);
         break;
-      case LocalSymbol::What::node: node(local.index, 1); break;
+      case LocalSymbol::What::node:
+        node(local.index, 1);
+        break;
       case LocalSymbol::What::external:
         columns.push_back({unknowns_ + external_plus_.at(s), 1});
         if (const auto minus = external_minus_.find(s); minus != external_minus_.end())
           columns.push_back({unknowns_ + minus->second, -1});
         break;
       default:
-        if (unknown_of_symbol_[s] >= 0) columns.push_back({unknown_of_symbol_[s], 1});
-        else columns.push_back({unknowns_ + kept_terminal_.at(s), 1});
+        if (unknown_of_symbol_[s] >= 0)
+          columns.push_back({unknown_of_symbol_[s], 1});
+        else
+          columns.push_back({unknowns_ + kept_terminal_.at(s), 1});
     }
     return columns;
   }
@@ -114,23 +123,11 @@ class Condenser {
     for (Expr r : group_.residuals) equations_.push_back(substitute(r, rates));
   }
 
-  void limit_exponentials() {
-    for (;;) {
-      // Innermost first: nodes_of lists children before parents.
-      Expr found;
-      for (Expr node : nodes_of(equations_))
-        if (node.op() == Op::call && node.function().name == "limexp") {
-          found = node;
-          break;
-        }
-      if (!found) break;
-      const Expr u = found.args()[0];
-      const auto k = result_.exponentials.size();
-      const Expr m = pool_.symbol(fmt::format("~limited{}", k));
-      result_.exponentials.push_back({pool_.symbol(fmt::format("~previous{}", k)), m, u});
-      const ExprMap<Expr> replacement{{found, pool_.call("exp", {m}) * (1.0 * u - m + 1.0)}};
-      for (Expr& e : equations_) e = substitute(e, replacement);
-    }
+  void limit() {
+    const auto list = limit_exponentials(pool_, equations_);
+    for (std::size_t k = 0; k < list.size(); ++k)
+      result_.exponentials.push_back(
+          {pool_.symbol(fmt::format("~previous{}", k)), list[k].limited, list[k].argument});
   }
 
   Expr iterate_of(int s) {
@@ -164,8 +161,10 @@ class Condenser {
       ExprMap<Expr> at_iterate, at_origin;
       for (int s = 0; s < symbols; ++s) {
         const Expr symbol = group_.symbols[s].symbol;
-        if (nonlinear.contains(s)) at_iterate[symbol] = at_origin[symbol] = iterate_of(s);
-        else at_origin[symbol] = pool_.number(0);
+        if (nonlinear.contains(s))
+          at_iterate[symbol] = at_origin[symbol] = iterate_of(s);
+        else
+          at_origin[symbol] = pool_.number(0);
       }
       Row row;
       Expr constant = substitute(equation, at_origin);
@@ -188,7 +187,8 @@ class Condenser {
       if (unknown_of_node_[n] < 0) continue;
       Row row;
       for_each_through_at(n, [&](int s, double sign) {
-        for (const auto& [column, factor] : columns_of(s)) accumulate(row, column, pool_.number(sign * factor));
+        for (const auto& [column, factor] : columns_of(s))
+          accumulate(row, column, pool_.number(sign * factor));
       });
       rows_.push_back(std::move(row));
     }
@@ -225,7 +225,9 @@ class Condenser {
       auto known = section_.find(s);
       if (known == section_.end()) {
         int of_symbol = 0;
-        const auto is = [&](std::span<const Expr> list) { return std::find(list.begin(), list.end(), s) != list.end(); };
+        const auto is = [&](std::span<const Expr> list) {
+          return std::find(list.begin(), list.end(), s) != list.end();
+        };
         if (s == group_.time || is(result_.histories)) of_symbol = 1;
         if (is(result_.iterates)) of_symbol = 2;
         for (const auto& x : result_.exponentials)
@@ -254,7 +256,8 @@ class Condenser {
     if (section == 1) return false;
     for (std::int32_t m = 0; m < group_.size(); ++m) {
       ExprMap<double> at{{result_.alpha, 1.0}};
-      for (std::size_t p = 0; p < group_.parameters.size(); ++p) at[group_.parameters[p]] = group_.values[p][m];
+      for (std::size_t p = 0; p < group_.parameters.size(); ++p)
+        at[group_.parameters[p]] = group_.values[p][m];
       for (const Definition& d : result_.definitions) at[d.symbol] = evaluate(d.value, at);
       const double v = evaluate(e, at);
       if (!(std::abs(v) > 1e-300) || !std::isfinite(v)) return false;
@@ -369,14 +372,17 @@ class Condenser {
     for (int r : kept_rows_) {
       CondensedRow out{-1, std::vector<Expr>(terminals), pool_.number(0)};
       for (const auto& [c, e] : rows_[r]) {
-        if (c < 0) out.constant = e;
-        else out.coefficients[terminal_at(c)] = e;
+        if (c < 0)
+          out.constant = e;
+        else
+          out.coefficients[terminal_at(c)] = e;
       }
       result_.rows.push_back(std::move(out));
     }
     // What the exponentials' arguments have become.
     ExprMap<Expr> solved;
-    for (std::size_t s = 0; s < group_.symbols.size(); ++s) solved[group_.symbols[s].symbol] = result_.symbol_values[s];
+    for (std::size_t s = 0; s < group_.symbols.size(); ++s)
+      solved[group_.symbols[s].symbol] = result_.symbol_values[s];
     for (auto& x : result_.exponentials) x.argument = substitute(x.argument, solved);
   }
 
@@ -390,13 +396,15 @@ class Condenser {
   std::map<int, int> terminal_of_node_, kept_terminal_, external_plus_, external_minus_;
   std::vector<Expr> equations_;
   std::vector<Row> rows_;
-  std::vector<int> pivot_row_;   // per unknown
+  std::vector<int> pivot_row_;  // per unknown
   std::vector<int> kept_rows_;
   ExprMap<int> section_;
 };
 
 }  // namespace
 
-CondensedGroup condense(const EquationSystem& system, const Group& group) { return Condenser(system, group).condense(); }
+CondensedGroup condense(const EquationSystem& system, const Group& group) {
+  return Condenser(system, group).condense();
+}
 
 }  // namespace tellegen

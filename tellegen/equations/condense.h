@@ -43,13 +43,13 @@ struct CondensedGroup {
   std::vector<int> kept_nodes;          // internal nodes that became terminals; their balance is a row
   std::vector<Definition> definitions;  // in order; used by everything below
   std::vector<CondensedRow> rows;
-  std::vector<Expr> node_values;        // per node of the kind: its potential in terminals
-  std::vector<Expr> symbol_values;      // per symbol of the group: its value in terminals
+  std::vector<Expr> node_values;    // per node of the kind: its potential in terminals
+  std::vector<Expr> symbol_values;  // per symbol of the group: its value in terminals
   // Inputs beside parameters and terminals:
   Expr alpha;
-  std::vector<Expr> histories;          // per Group::rated
-  std::vector<int> iterated;            // symbols whose iterate the formulas use ...
-  std::vector<Expr> iterates;           // ... and the symbol of that iterate
+  std::vector<Expr> histories;  // per Group::rated
+  std::vector<int> iterated;    // symbols whose iterate the formulas use ...
+  std::vector<Expr> iterates;   // ... and the symbol of that iterate
   // Exponentials limited between iterations: exp(u) is taken as exp(m) (1 + u - m), m = the limited argument.
   struct Exponential {
     Expr previous;  // input: m of the iteration before
@@ -57,7 +57,7 @@ struct CondensedGroup {
     Expr argument;  // u in symbol values: what m must have become
   };
   std::vector<Exponential> exponentials;
-  std::vector<int> nonlinear;           // symbols in which the equations are nonlinear (exponentials apart)
+  std::vector<int> nonlinear;  // symbols in which the equations are nonlinear (exponentials apart)
   bool iterative() const { return !iterated.empty(); }
 };
 

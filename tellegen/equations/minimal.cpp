@@ -12,8 +12,12 @@ namespace {
 class Reduction {
  public:
   Reduction(const EquationSystem& system, const Storage& storage)
-      : system_(system), storage_(storage), pool_(*system.model->pool), n_(system.size()),
-        rates_(static_cast<std::int32_t>(system.rates.size())), size_(n_ + rates_) {}
+      : system_(system),
+        storage_(storage),
+        pool_(*system.model->pool),
+        n_(system.size()),
+        rates_(static_cast<std::int32_t>(system.rates.size())),
+        size_(n_ + rates_) {}
 
   MinimalForm reduce() {
     choose_states();
@@ -91,8 +95,10 @@ class Reduction {
         } else {
           const Expr rate = source_rate(system_, term.source);
           if (!rate)
-            throw ModelError({{system_.model->file.string(), 0}, "T213",
-                              fmt::format("'{}' follows a source that depends on other variables", rate_name(system_, r.rate)),
+            throw ModelError({{system_.model->file.string(), 0},
+                              "T213",
+                              fmt::format("'{}' follows a source that depends on other variables",
+                                          rate_name(system_, r.rate)),
                               {"the minimal form needs that source's derivative", "use --form tableau"}});
           if (!rate.is_number(0)) add_known(row, states + source(rate), -term.sign);
         }
@@ -107,7 +113,8 @@ class Reduction {
   void write_terminal_rows(const Group& group, std::int32_t m) {
     const std::size_t states = form_.state_rates.size();
     ExprMap<Expr> numbers;
-    for (std::size_t p = 0; p < group.parameters.size(); ++p) numbers[group.parameters[p]] = pool_.number(group.values[p][m]);
+    for (std::size_t p = 0; p < group.parameters.size(); ++p)
+      numbers[group.parameters[p]] = pool_.number(group.values[p][m]);
     for (Expr equation : group.residuals) {
       const Expr residual = substitute(equation, numbers);
       Row& row = new_row();
@@ -137,8 +144,10 @@ class Reduction {
       const Expr remainder = substitute(residual, rest);
       bool of_time_only = true;
       for (Expr s : symbols_of(std::span(&remainder, 1))) of_time_only = of_time_only && s.name() == "t";
-      if (!of_time_only) row.nonlinear = remainder;
-      else if (!remainder.is_number(0)) add_known(row, states + source(remainder), 1.0);
+      if (!of_time_only)
+        row.nonlinear = remainder;
+      else if (!remainder.is_number(0))
+        add_known(row, states + source(remainder), 1.0);
     }
   }
 
@@ -207,14 +216,16 @@ class Reduction {
 
   void express() {
     const std::size_t states = form_.state_rates.size(), sources = form_.sources.size();
-    for (std::size_t k = 0; k < states; ++k) form_.states.push_back(column_symbol(system_, static_cast<int>(k)));
+    for (std::size_t k = 0; k < states; ++k)
+      form_.states.push_back(column_symbol(system_, static_cast<int>(k)));
     std::vector<std::int32_t> left;
     std::size_t nonlinear_rows = 0;
     for (std::int32_t c = 0; c < size_; ++c)
       if (pivot_row_[c] < 0) left.push_back(c);
     for (const Row& row : rows_) nonlinear_rows += static_cast<bool>(row.nonlinear);
     if (left.size() != nonlinear_rows) explain_singular(left);
-    for (std::size_t k = 0; k < left.size(); ++k) form_.unknowns.push_back(column_symbol(system_, static_cast<int>(states + k)));
+    for (std::size_t k = 0; k < left.size(); ++k)
+      form_.unknowns.push_back(column_symbol(system_, static_cast<int>(states + k)));
     form_.unknown_columns = left;
 
     // Any column in states, unknowns and sources. Exactly: column = -(row without it).
@@ -239,7 +250,8 @@ class Reduction {
       if (row.nonlinear)
         form_.residuals.push_back(linear_part(row, -1, index_of_left) + substitute(row.nonlinear, solved));
     if (!form_.linear()) return;
-    const auto copy = [&](std::vector<double>& by_state, std::vector<double>& by_source, std::int32_t column) {
+    const auto copy = [&](std::vector<double>& by_state, std::vector<double>& by_source,
+                          std::int32_t column) {
       const Row& row = rows_[pivot_row_[column]];
       for (std::size_t k = 0; k < states; ++k) by_state.push_back(-row.known[k]);
       for (std::size_t k = 0; k < sources; ++k) by_source.push_back(-row.known[states + k]);
@@ -256,17 +268,24 @@ class Reduction {
         terms.push_back(coefficient(row.unknown[c]) * form_.unknowns[index_of_left[c]]);
     for (std::size_t k = 0; k < row.known.size(); ++k)
       if (row.known[k] != 0.0)
-        terms.push_back(coefficient(row.known[k]) * (k < states ? form_.states[k] : form_.sources[k - states]));
+        terms.push_back(coefficient(row.known[k]) *
+                        (k < states ? form_.states[k] : form_.sources[k - states]));
     return pool_.add(terms);
   }
 
   [[noreturn]] void explain_singular(const std::vector<std::int32_t>& left) {
     std::vector<std::string> details;
     for (std::size_t k = 0; k < left.size() && k < 5; ++k)
-      details.push_back(fmt::format("not determined: {}", left[k] < n_ ? column_name(system_, left[k])
-                                                                       : "der(" + rate_name(system_, left[k] - n_) + ")"));
-    details.push_back("storage components that are coupled rigidly (by a gear, a transformer) share one state; use --form tableau");
-    throw ModelError({{system_.model->file.string(), 0}, "T214", "the states of the minimal form cannot be separated", details});
+      details.push_back(
+          fmt::format("not determined: {}", left[k] < n_ ? column_name(system_, left[k])
+                                                         : "der(" + rate_name(system_, left[k] - n_) + ")"));
+    details.push_back(
+        "storage components that are coupled rigidly (by a gear, a transformer) share one state; use --form "
+        "tableau");
+    throw ModelError({{system_.model->file.string(), 0},
+                      "T214",
+                      "the states of the minimal form cannot be separated",
+                      details});
   }
 
   const EquationSystem& system_;
@@ -284,8 +303,10 @@ class Reduction {
 
 MinimalForm minimal_form(const EquationSystem& system, const Storage& storage) {
   if (system.size() > minimal_form_limit)
-    throw ModelError({{system.model->file.string(), 0}, "T215",
-                      fmt::format("the minimal form is for small systems: {} variables, {} at most", system.size(), minimal_form_limit),
+    throw ModelError({{system.model->file.string(), 0},
+                      "T215",
+                      fmt::format("the minimal form is for small systems: {} variables, {} at most",
+                                  system.size(), minimal_form_limit),
                       {"use --form tableau"}});
   return Reduction(system, storage).reduce();
 }
@@ -298,7 +319,8 @@ EquationSystem as_system(const EquationSystem& full, const MinimalForm& minimal)
   system.internal_columns = static_cast<std::int32_t>(states + unknowns);
   for (std::int32_t k : minimal.state_rates) system.names.push_back(rate_name(full, k));
   for (std::int32_t c : minimal.unknown_columns)
-    system.names.push_back(c < full.size() ? column_name(full, c) : "der(" + rate_name(full, c - full.size()) + ")");
+    system.names.push_back(c < full.size() ? column_name(full, c)
+                                           : "der(" + rate_name(full, c - full.size()) + ")");
   Group group;
   group.time = pool.symbol("t");
   group.parameters = minimal.parameters;
@@ -329,7 +351,10 @@ Expr in_minimal_columns(const MinimalForm& minimal, Expr value) {
   ExprMap<Expr> columns;
   for (Expr s : symbols_of(std::span(&value, 1)))
     if (s.name() != "t") columns[s] = minimal.columns[std::stol(s.name().substr(1))];
-  return substitute(value, columns);
+  ExprMap<Expr> numbers;
+  for (std::size_t k = 0; k < minimal.parameters.size(); ++k)
+    numbers[minimal.parameters[k]] = value.pool().number(minimal.values[k]);
+  return substitute(substitute(value, columns), numbers);
 }
 
 }  // namespace tellegen

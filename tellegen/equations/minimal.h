@@ -5,9 +5,9 @@
 //   x  = linear in z and w, and in functions of t: every variable of the tableau
 //
 // The tableau's linear rows, with the rates as unknowns, are solved in numbers (dense, full pivoting within
-// rows of like size; a pivot that is small in its row is refused, so that a milliohm never becomes a divisor).
-// Rates of redundant storage follow from the states' and bring in the derivatives of sources. For small
-// systems; the numbers of the model are in the coefficients, so it is rebuilt when a parameter changes.
+// rows of like size; a pivot that is small in its row is refused, so that a milliohm never becomes a
+// divisor). Rates of redundant storage follow from the states' and bring in the derivatives of sources. For
+// small systems; the numbers of the model are in the coefficients, so it is rebuilt when a parameter changes.
 #pragma once
 
 #include <vector>
@@ -18,20 +18,20 @@
 namespace tellegen {
 
 struct MinimalForm {
-  std::vector<std::int32_t> state_rates;       // which of the system's rates are the states
-  std::vector<Expr> states, unknowns;          // symbols z and w
-  std::vector<Expr> derivatives;               // f
-  std::vector<Expr> residuals;                 // g
-  std::vector<Expr> columns;                   // every tableau column
-  std::vector<std::int32_t> unknown_columns;   // what w stand for: a tableau column, or size() + rate
+  std::vector<std::int32_t> state_rates;      // which of the system's rates are the states
+  std::vector<Expr> states, unknowns;         // symbols z and w
+  std::vector<Expr> derivatives;              // f
+  std::vector<Expr> residuals;                // g
+  std::vector<Expr> columns;                  // every tableau column
+  std::vector<std::int32_t> unknown_columns;  // what w stand for: a tableau column, or size() + rate
 
   // The linear part: z' = A z + B s(t) and x = C z + D s(t), whole where there are no unknowns.
-  std::vector<double> a, b, c, d;              // row major
-  std::vector<Expr> sources;                   // s, functions of t alone
+  std::vector<double> a, b, c, d;  // row major
+  std::vector<Expr> sources;       // s, functions of t alone
   bool linear() const { return unknowns.empty(); }
 
-  std::vector<Expr> parameters;                // symbols that stand for coefficients in the expressions ...
-  std::vector<double> values;                  // ... and their numbers
+  std::vector<Expr> parameters;  // symbols that stand for coefficients in the expressions ...
+  std::vector<double> values;    // ... and their numbers
 };
 
 // Throws ModelError where the model is too large or its states cannot be separated.

@@ -40,7 +40,8 @@ ColumnOwner owner_of(const EquationSystem& system, std::int32_t column) {
     owner.node = static_cast<int>(std::find(nodes.begin(), nodes.end(), ref.node) - nodes.begin());
     return owner;
   }
-  const auto what = ref.what == VariableRef::What::through ? LocalSymbol::What::through : LocalSymbol::What::internal;
+  const auto what =
+      ref.what == VariableRef::What::through ? LocalSymbol::What::through : LocalSymbol::What::internal;
   const auto& symbols = system.groups[system.group_of[owner.component]].symbols;
   for (int s = 0; s < static_cast<int>(symbols.size()); ++s)
     if (symbols[s].what == what && symbols[s].index == ref.index) owner.symbol = s;
@@ -62,12 +63,14 @@ double column_scale(const EquationSystem& system, std::int32_t column) {
   const Model& model = *system.model;
   const VariableRef ref = ref_of(system, column);
   switch (ref.what) {
-    case VariableRef::What::node: return model.domains[model.nodes[ref.node].domain].across_scale;
+    case VariableRef::What::node:
+      return model.domains[model.nodes[ref.node].domain].across_scale;
     case VariableRef::What::through: {
       const Kind& kind = model.kinds[model.components[ref.component].kind];
       return model.domains[kind.edges[ref.index].domain].through_scale;
     }
-    default: return 1.0;
+    default:
+      return 1.0;
   }
 }
 
@@ -84,19 +87,25 @@ std::string row_name(const EquationSystem& system, std::int32_t row) {
   const auto first = [&](std::int32_t c) { return system.graph.first_edge[c] + system.first_internal[c]; };
   while (low < high) {
     const std::int32_t middle = (low + high + 1) / 2;
-    if (first(middle) <= terminal) low = middle;
-    else high = middle - 1;
+    if (first(middle) <= terminal)
+      low = middle;
+    else
+      high = middle - 1;
   }
   const Component& component = model.components[low];
-  return fmt::format("'{}' of '{}' ({}, line {})", model.kinds[component.kind].equations[terminal - first(low)].text,
-                     component.name, model.kinds[component.kind].name, component.place.line);
+  return fmt::format("'{}' of '{}' ({}, line {})",
+                     model.kinds[component.kind].equations[terminal - first(low)].text, component.name,
+                     model.kinds[component.kind].name, component.place.line);
 }
 
 std::string rate_name(const EquationSystem& system, std::int32_t rate) {
   const Rate& r = system.rates[rate];
   const Group& group = system.groups[r.group];
   const LocalSymbol& s = group.symbols[r.symbol];
-  VariableRef ref{.what = VariableRef::What::internal, .node = -1, .component = group.components[r.member], .index = s.index};
+  VariableRef ref{.what = VariableRef::What::internal,
+                  .node = -1,
+                  .component = group.components[r.member],
+                  .index = s.index};
   if (s.what == LocalSymbol::What::across) ref.what = VariableRef::What::across;
   if (s.what == LocalSymbol::What::through) ref.what = VariableRef::What::through;
   return variable_name(*system.model, ref);

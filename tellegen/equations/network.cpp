@@ -49,8 +49,10 @@ Network build_network(const EquationSystem& system) {
         if (hidden.empty() || hidden[node_column(group, m, n)]) add_unknown(node_column(group, m, n));
       for (std::size_t r = 0; r < out.form.rows.size(); ++r) {
         const int node = out.form.rows[r].node;
-        if (node < 0) out.rows[r][m] = next_row++;
-        else if (const auto c = node_column(group, m, node); c >= 0) out.rows[r][m] = network.unknown_of[c];
+        if (node < 0)
+          out.rows[r][m] = next_row++;
+        else if (const auto c = node_column(group, m, node); c >= 0)
+          out.rows[r][m] = network.unknown_of[c];
       }
     }
   }
@@ -62,10 +64,16 @@ Network build_network(const EquationSystem& system) {
       for (std::int32_t m = 0; m < group.size(); ++m) {
         std::int32_t column = -1;
         switch (t.what) {
-          case Terminal::What::node: column = node_column(group, m, t.index); break;
+          case Terminal::What::node:
+            column = node_column(group, m, t.index);
+            break;
           case Terminal::What::kept:
-          case Terminal::What::external_plus: column = group.plus[t.index][m]; break;
-          case Terminal::What::external_minus: column = group.minus[t.index][m]; break;
+          case Terminal::What::external_plus:
+            column = group.plus[t.index][m];
+            break;
+          case Terminal::What::external_minus:
+            column = group.minus[t.index][m];
+            break;
         }
         if (column >= 0) unknowns[m] = network.unknown_of[column];
       }

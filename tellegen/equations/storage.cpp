@@ -33,7 +33,8 @@ Storage analyse_storage(const EquationSystem& system) {
     if (across == static_cast<bool>(system.tree.is_branch[edge.value])) continue;
     storage.is_state[k] = 0;
     RedundantRate redundant{k, {}};
-    const auto path = across ? circuit_of(system.graph, system.tree, edge) : cutset_of(system.graph, system.tree, edge);
+    const auto path =
+        across ? circuit_of(system.graph, system.tree, edge) : cutset_of(system.graph, system.tree, edge);
     for (const SignedEdge& e : path)
       redundant.terms.push_back({rate_of_edge[e.edge.value], e.edge, static_cast<double>(e.sign)});
     storage.redundant.push_back(std::move(redundant));
@@ -45,7 +46,8 @@ Expr source_rate(const EquationSystem& system, EdgeIndex edge) {
   const GraphEdge& e = system.graph.edges[edge.value];
   const Group& group = system.groups[system.group_of[e.component]];
   const std::int32_t m = system.member_of[e.component];
-  const auto wanted = e.edge_class == EdgeClass::across_source ? LocalSymbol::What::across : LocalSymbol::What::through;
+  const auto wanted =
+      e.edge_class == EdgeClass::across_source ? LocalSymbol::What::across : LocalSymbol::What::through;
   Expr symbol;
   for (const LocalSymbol& s : group.symbols)
     if (s.what == wanted && s.index == e.edge) symbol = s.symbol;

@@ -24,7 +24,7 @@ struct RedundantRate {
 };
 
 struct Storage {
-  std::vector<char> is_state;             // per rate
+  std::vector<char> is_state;  // per rate
   std::vector<RedundantRate> redundant;
   std::int32_t state_count() const;
 };

@@ -13,6 +13,14 @@ namespace {
 
 Expr named_rate(Pool& pool, Expr symbol) { return pool.symbol("der(" + symbol.name() + ")"); }
 
+// The reader checks names; what it lets through and nothing here knows is a derivative.
+Fault derivative_in_value(Expr symbol, const Place& place) {
+  return {place,
+          "T216",
+          fmt::format("'{}' cannot be used in a value", symbol.name()),
+          {"a derivative is known inside its component only; write it as the component's equation gives it"}};
+}
+
 // Symbols that only mean something inside a group: they cannot clash with a kind's own names.
 Expr reference_symbol(Pool& pool, int k) { return pool.symbol(fmt::format("${}", k)); }
 Expr parameter_symbol(Pool& pool, const std::string& name) { return pool.symbol("$" + name); }
@@ -138,7 +146,7 @@ class SystemBuilder {
     return find_variable(model_, symbol.name());
   }
 
-  Shape shape_of(Expr value, int first_reference) {
+  Shape shape_of(Expr value, int first_reference, const Place& place) {
     Shape shape;
     const Expr formula = names_.expand(value);
     ExprMap<Expr> replacements;
@@ -146,10 +154,14 @@ class SystemBuilder {
       if (const auto p = names_.parameter(s)) {
         replacements[s] = parameter_symbol(*model_.pool, model_.parameters[*p].name);
         shape.parameters.push_back(*p);
+      } else if (s.name() == "t") {
+        continue;
       } else if (const auto ref = variable(s)) {
         const int k = first_reference + static_cast<int>(shape.references.size());
         replacements[s] = reference_symbol(*model_.pool, k);
         shape.references.push_back(*ref);
+      } else {
+        throw ModelError(derivative_in_value(s, place));
       }
     }
     shape.formula = substitute(formula, replacements);
@@ -167,7 +179,7 @@ class SystemBuilder {
       if (v.table) {
         key.push_back(v.table.get());
       } else if (v.value && !v.constant) {
-        shapes.push_back(shape_of(v.value, references));
+        shapes.push_back(shape_of(v.value, references, component.place));
         references += static_cast<int>(shapes.back().references.size());
         key.push_back(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(shapes.back().formula.id())));
       } else {
@@ -239,7 +251,8 @@ class SystemBuilder {
     for (int p : model_parameters)
       group.parameters.push_back(parameter_symbol(pool, model_.parameters[p].name));
     for (Expr r : residuals_[component.kind])
-      group.residuals.push_back(replacements.empty() && tables.empty() ? r : substitute(r, replacements, tables));
+      group.residuals.push_back(replacements.empty() && tables.empty() ? r
+                                                                       : substitute(r, replacements, tables));
     for (int k = 0; k < static_cast<int>(kind.nodes.size()); ++k)
       group.keep_node.push_back(is_kept(VariableRef::What::node, k));
     group.plus.resize(group.symbols.size());
@@ -270,11 +283,21 @@ class SystemBuilder {
       const LocalSymbol& local = group.symbols[s];
       std::pair<std::int32_t, std::int32_t> at{-1, -1};
       switch (local.what) {
-        case LocalSymbol::What::across: at = ends(c, local.index); break;
-        case LocalSymbol::What::through: at.first = through(c, local.index); break;
-        case LocalSymbol::What::internal: at.first = system_.internal_column(c, local.index); break;
-        case LocalSymbol::What::node: at.first = node(component.nodes[local.index]); break;
-        case LocalSymbol::What::external: at = columns(references[local.index]); break;
+        case LocalSymbol::What::across:
+          at = ends(c, local.index);
+          break;
+        case LocalSymbol::What::through:
+          at.first = through(c, local.index);
+          break;
+        case LocalSymbol::What::internal:
+          at.first = system_.internal_column(c, local.index);
+          break;
+        case LocalSymbol::What::node:
+          at.first = node(component.nodes[local.index]);
+          break;
+        case LocalSymbol::What::external:
+          at = columns(references[local.index]);
+          break;
       }
       group.plus[s].push_back(at.first);
       group.minus[s].push_back(at.second);
@@ -295,11 +318,16 @@ class SystemBuilder {
   }
   std::pair<std::int32_t, std::int32_t> columns(const VariableRef& ref) const {
     switch (ref.what) {
-      case VariableRef::What::node: return {node(ref.node), -1};
-      case VariableRef::What::across: return ends(ref.component, ref.index);
-      case VariableRef::What::through: return {through(ref.component, ref.index), -1};
-      case VariableRef::What::internal: return {system_.internal_column(ref.component, ref.index), -1};
-      case VariableRef::What::output: break;
+      case VariableRef::What::node:
+        return {node(ref.node), -1};
+      case VariableRef::What::across:
+        return ends(ref.component, ref.index);
+      case VariableRef::What::through:
+        return {through(ref.component, ref.index), -1};
+      case VariableRef::What::internal:
+        return {system_.internal_column(ref.component, ref.index), -1};
+      case VariableRef::What::output:
+        break;
     }
     assert(false && "outputs are expanded before this");
     return {-1, -1};
@@ -319,8 +347,8 @@ class SystemBuilder {
   const Model& model_;
   NameResolver names_;
   EquationSystem system_;
-  std::vector<std::set<Expr>> used_;           // per kind: symbols of its equations
-  std::vector<std::vector<Expr>> residuals_;   // per kind
+  std::vector<std::set<Expr>> used_;          // per kind: symbols of its equations
+  std::vector<std::vector<Expr>> residuals_;  // per kind
   std::unordered_map<int, std::set<std::pair<VariableRef::What, int>>> referred_;
   std::map<std::vector<const void*>, int> groups_;
 };
@@ -338,12 +366,14 @@ Expr in_columns(const EquationSystem& system, Expr value) {
   Pool& pool = *model.pool;
   Expr result = NameResolver(model).expand(value);
   ExprMap<Expr> replacements;
-  const auto at = [&](std::int32_t column) { return column < 0 ? pool.number(0) : column_symbol(system, column); };
+  const auto at = [&](std::int32_t column) {
+    return column < 0 ? pool.number(0) : column_symbol(system, column);
+  };
   for (const ModelParameter& p : model.parameters) replacements[p.symbol] = pool.number(p.number);
   for (Expr s : symbols_of(std::span(&result, 1))) {
     if (replacements.contains(s) || s.name() == "t") continue;
     const auto ref = find_variable(model, s.name());
-    assert(ref && "the reader checks names");
+    if (!ref) throw ModelError(derivative_in_value(s, {model.file.string(), 0}));
     switch (ref->what) {
       case VariableRef::What::node:
         replacements[s] = at(system.node_column(system.graph.graph_node[ref->node]));
@@ -354,10 +384,14 @@ Expr in_columns(const EquationSystem& system, Expr value) {
         break;
       }
       case VariableRef::What::through:
-        replacements[s] = at(system.through_column(EdgeIndex{system.graph.first_edge[ref->component] + ref->index}));
+        replacements[s] =
+            at(system.through_column(EdgeIndex{system.graph.first_edge[ref->component] + ref->index}));
         break;
-      case VariableRef::What::internal: replacements[s] = at(system.internal_column(ref->component, ref->index)); break;
-      case VariableRef::What::output: break;
+      case VariableRef::What::internal:
+        replacements[s] = at(system.internal_column(ref->component, ref->index));
+        break;
+      case VariableRef::What::output:
+        break;
     }
   }
   return substitute(result, replacements);

@@ -28,9 +28,9 @@ namespace tellegen {
 // variable of one of the component's own nodes, or a variable of another component.
 struct LocalSymbol {
   enum class What : std::uint8_t { across, through, internal, node, external } what;
-  int index = 0;       // edge, internal variable, node of the kind, or number of the reference
+  int index = 0;  // edge, internal variable, node of the kind, or number of the reference
   Expr symbol;
-  Expr rate;           // the symbol of its time derivative, where the equations contain it
+  Expr rate;  // the symbol of its time derivative, where the equations contain it
 };
 
 struct Group {
@@ -38,16 +38,16 @@ struct Group {
   std::vector<LocalSymbol> symbols;
   std::vector<Expr> parameters;  // symbols of the numbers that differ from member to member
   Expr time;
-  std::vector<Expr> residuals;   // terminal equations; zero when satisfied
+  std::vector<Expr> residuals;  // terminal equations; zero when satisfied
 
-  std::vector<std::int32_t> components;             // the members
-  std::vector<std::vector<double>> values;          // [parameter][member]
+  std::vector<std::int32_t> components;                // the members
+  std::vector<std::vector<double>> values;             // [parameter][member]
   std::vector<std::vector<std::int32_t>> plus, minus;  // [symbol][member]: value = x[plus] - x[minus]; -1: 0
-  std::vector<std::int32_t> first_row;              // [member]: row of its first terminal equation
-  std::vector<std::int32_t> first_rate;             // [member]: its rates are consecutive from here
-  std::vector<int> rated;                           // symbols that have a rate, in that order
-  std::vector<char> keep;                           // per symbol: other components refer to it
-  std::vector<char> keep_node;                      // per node of the kind: likewise, of internal nodes
+  std::vector<std::int32_t> first_row;                 // [member]: row of its first terminal equation
+  std::vector<std::int32_t> first_rate;                // [member]: its rates are consecutive from here
+  std::vector<int> rated;                              // symbols that have a rate, in that order
+  std::vector<char> keep;                              // per symbol: other components refer to it
+  std::vector<char> keep_node;                         // per node of the kind: likewise, of internal nodes
 
   std::int32_t size() const { return static_cast<std::int32_t>(components.size()); }
 };
@@ -65,9 +65,9 @@ struct EquationSystem {
   std::vector<Group> groups;
   std::vector<Rate> rates;
   std::int32_t node_columns = 0, through_columns = 0, internal_columns = 0;
-  std::vector<std::int32_t> first_internal;           // per component
-  std::vector<std::int32_t> group_of, member_of;      // per component
-  std::vector<std::string> names;                     // of a system without a graph (minimal form): its columns
+  std::vector<std::int32_t> first_internal;       // per component
+  std::vector<std::int32_t> group_of, member_of;  // per component
+  std::vector<std::string> names;                 // of a system without a graph (minimal form): its columns
 
   std::int32_t size() const { return node_columns + through_columns + internal_columns; }
   std::int32_t node_column(NodeIndex n) const { return n.value - 1; }  // -1 for the datum
@@ -80,8 +80,8 @@ struct EquationSystem {
 // The model must outlive the system.
 EquationSystem build_system(const Model& model);
 
-// The component a column belongs to: one of its internal nodes, or a local symbol of its group. Ordinary nodes
-// belong to nobody (component -1).
+// The component a column belongs to: one of its internal nodes, or a local symbol of its group. Ordinary
+// nodes belong to nobody (component -1).
 struct ColumnOwner {
   int component = -1, node = -1, symbol = -1;
 };

@@ -122,10 +122,10 @@ std::vector<Fault> floating_parts(const Speaker& say, const Tree& tree) {
       fault.details.push_back(fmt::format("only {} {} there: {}",
                                           plural(members.size(), "this component", "these components"),
                                           plural(members.size(), "is", "are"), quoted_list(members)));
-    fault.details.push_back(
-        fmt::format("connect {} to 'datum' or to a node that reaches it, or add a {} component that fixes {}",
-                    names.size() == 1 ? "'" + names.front() + "'" : "one of these nodes", domain.name,
-                    names.size() == 1 ? "'" + variables.front() + "'" : "one of them"));
+    fault.details.push_back(fmt::format(
+        "connect {} to 'datum' or to a node that reaches it, or add one of the {} components that fix {}",
+        names.size() == 1 ? "'" + names.front() + "'" : "one of these nodes", domain.name,
+        names.size() == 1 ? "'" + variables.front() + "'" : "one of them"));
     faults.push_back(std::move(fault));
   }
   if (left_out > 0)

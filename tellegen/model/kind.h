@@ -19,10 +19,10 @@
 namespace tellegen {
 
 struct Domain {
-  std::string name;                       // "electrical"
-  std::string node;                       // name of a node's across variable: "v", "T", "w", ...
-  std::string across, through;            // of an edge: "v", "i"; "dT", "Q"
-  std::string across_unit, through_unit;  // "V", "A"
+  std::string name;                                // "electrical"
+  std::string node;                                // name of a node's across variable: "v", "T", "w", ...
+  std::string across, through;                     // of an edge: "v", "i"; "dT", "Q"
+  std::string across_unit, through_unit;           // "V", "A"
   double across_scale = 1.0, through_scale = 1.0;  // a small but not negligible amount: Newton's yardstick
 };
 
@@ -41,9 +41,9 @@ struct KindEdge {
 
 struct KindParameter {
   std::string name, unit, summary;
-  Expr fallback;            // default value, in the kind's other parameters; empty: must be given
-  bool optional = false;    // may be left out altogether (an initial value, say)
-  bool table = false;       // a table, called like a function in the equations
+  Expr fallback;          // default value, in the kind's other parameters; empty: must be given
+  bool optional = false;  // may be left out altogether (an initial value, say)
+  bool table = false;     // a table, called like a function in the equations
   Interpolation interpolation = Interpolation::linear;  // of a table, unless the model says otherwise
   std::optional<double> above, below, at_least, at_most;
 };
@@ -85,10 +85,10 @@ struct KindCheck {
 };
 
 struct Kind {
-  std::string name;     // "electrical.capacitor"
+  std::string name;  // "electrical.capacitor"
   std::string summary;
   Place place;
-  bool fixes_node = false;  // a ground or a fixed temperature: no flow of its own in the counts
+  bool fixes_node = false;      // a ground or a fixed temperature: no flow of its own in the counts
   std::vector<KindNode> nodes;  // the ports, then internal nodes
   int port_count = 0;
   std::vector<KindEdge> edges;

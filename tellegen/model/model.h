@@ -22,14 +22,14 @@ struct ModelNode {
   std::string name;  // "n2", "cell.mid", "d1.j" (internal), "datum"
   int domain = 0;
   bool datum = false;
-  int line = 0;      // where it is first named
+  int line = 0;        // where it is first named
   int component = -1;  // of an internal node: its component
 };
 
 struct ParameterValue {
-  Expr value;          // empty: an optional parameter left out
-  double number = 0.0; // its value where it depends on model parameters only
-  bool constant = true;  // false: depends on t, inputs or variables
+  Expr value;                          // empty: an optional parameter left out
+  double number = 0.0;                 // its value where it depends on model parameters only
+  bool constant = true;                // false: depends on t, inputs or variables
   std::shared_ptr<const Table> table;  // of a table parameter
 };
 
@@ -44,7 +44,7 @@ struct Component {
 struct ModelParameter {
   std::string name, unit, summary;
   Expr symbol;
-  Expr value;    // in other parameters
+  Expr value;  // in other parameters
   double number = 0.0;
   Place place;
 };
@@ -92,7 +92,7 @@ struct Model {
   std::vector<ModelInitial> initial;
   SimulationDefaults simulation;
 
-  std::unordered_map<std::string, int> node_by_name;       // datums are not in it
+  std::unordered_map<std::string, int> node_by_name;  // datums are not in it
   std::unordered_map<std::string, int> component_by_name;
   // Sensors and outputs of the model and of its subsystems ("first.loss"): names that stand for a formula.
   std::unordered_map<std::string, Expr> formulas;

@@ -10,12 +10,13 @@
 namespace tellegen {
 
 struct ReadOptions {
-  std::filesystem::path library;                // default: library_folder()
+  std::filesystem::path library;                               // default: library_folder()
   std::vector<std::pair<std::string, std::string>> overrides;  // parameter = value, from the command line
 };
 
 Model read_model(const std::filesystem::path& file, const ReadOptions& options = {});
-Model read_model_text(std::string_view text, const std::filesystem::path& name, const ReadOptions& options = {});
+Model read_model_text(std::string_view text, const std::filesystem::path& name,
+                      const ReadOptions& options = {});
 
 // One kind by its name ("thermal.resistor"), and all names the library has.
 std::vector<Domain> read_domains(const std::filesystem::path& library);

@@ -1,5 +1,8 @@
 #include "tellegen/numeric/row_solver.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace tellegen {
 namespace {
 
@@ -12,7 +15,8 @@ struct Entry {
 std::vector<std::vector<Entry>> by_rows(const SparsePattern& p, const std::vector<double>& values) {
   std::vector<std::vector<Entry>> rows(p.size);
   for (std::int32_t c = 0; c < p.size; ++c)
-    for (std::int32_t k = p.column_start[c]; k < p.column_start[c + 1]; ++k) rows[p.row[k]].push_back({c, values[k]});
+    for (std::int32_t k = p.column_start[c]; k < p.column_start[c + 1]; ++k)
+      rows[p.row[k]].push_back({c, values[k]});
   return rows;
 }
 
@@ -20,7 +24,6 @@ std::vector<std::vector<Entry>> by_rows(const SparsePattern& p, const std::vecto
 
 RowSolver::RowSolver(const SparseLu& lu, std::span<const RowSource> sources) : size_(lu.pattern().size) {
   const SparseLu::Factors f = lu.factors();
-  block_start_ = f.block_start;
   const auto lower = by_rows(f.lower, f.lower_values);
   const auto upper = by_rows(f.upper, f.upper_values);
   const auto off = by_rows(f.off_diagonal, f.off_diagonal_values);
@@ -30,63 +33,116 @@ RowSolver::RowSolver(const SparseLu& lu, std::span<const RowSource> sources) : s
   for (const RowSource& s : sources)
     if (s.row >= 0) rhs[position[s.row]].push_back({s.source, s.factor});
 
-  // y_i = b_i - sum F_ij s_i x_j - sum L_ij (s_i / s_j) y_j   with y scaled by the row's scale s_i, so that b needs none
-  // x_i = y_i / (s_i U_ii) - sum (U_ij / U_ii) x_j
-  forward_start_.push_back(0);
-  backward_start_.push_back(0);
-  for (std::int32_t i = 0; i < size_; ++i) {
-    const double scale = f.row_scale[i];
-    for (const Entry& e : rhs[i]) {
-      forward_index_.push_back(size_ + e.index);
-      forward_value_.push_back(e.value);
+  // y_i = b_i - sum F_ij s_i x_j - sum L_ij (s_i / s_j) y_j   with y scaled by the row's scale s_i, so that b
+  // needs none x_i = y_i / (s_i U_ii) - sum (U_ij / U_ii) x_j
+  std::vector<std::int32_t> level(size_);
+  for (auto block = static_cast<std::int32_t>(f.block_start.size()) - 2; block >= 0; --block) {
+    const std::int32_t begin = f.block_start[block], end = f.block_start[block + 1];
+    std::vector<std::int32_t> order(end - begin);
+    const auto find_level = [&](const std::vector<Entry>& row, std::int32_t i) {
+      level[i] = 0;
+      for (const Entry& e : row)
+        if (e.index != i) level[i] = std::max(level[i], level[e.index] + 1);
+    };
+    const auto sort = [&](const auto& rows) {
+      std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+        return level[a] != level[b] ? level[a] < level[b] : rows[a].size() < rows[b].size();
+      });
+    };
+    std::iota(order.begin(), order.end(), begin);
+    for (std::int32_t i = begin; i < end; ++i) find_level(lower[i], i);
+    sort(lower);
+    for (std::int32_t i : order) {
+      const double scale = f.row_scale[i];
+      for (const Entry& e : rhs[i]) forward_.add(size_ + e.index, e.value);
+      for (const Entry& e : off[i]) forward_.add(e.index, -e.value * scale);
+      for (const Entry& e : lower[i])
+        if (e.index != i) forward_.add(e.index, -e.value * scale / f.row_scale[e.index]);
+      forward_.finish_row(i);
     }
-    for (const Entry& e : off[i]) {
-      forward_index_.push_back(e.index);
-      forward_value_.push_back(-e.value * scale);
+    forward_.finish_block();
+    std::iota(order.rbegin(), order.rend(), begin);
+    for (std::int32_t i = end - 1; i >= begin; --i) find_level(upper[i], i);
+    sort(upper);
+    for (std::int32_t i : order) {
+      double diagonal = 1.0;
+      for (const Entry& e : upper[i])
+        if (e.index == i) diagonal = e.value;
+      for (const Entry& e : upper[i])
+        if (e.index != i) backward_.add(e.index, -e.value / diagonal);
+      pivot_.push_back(1.0 / (diagonal * f.row_scale[i]));
+      backward_.finish_row(i);
     }
-    for (const Entry& e : lower[i])
-      if (e.index != i) {
-        forward_index_.push_back(e.index);
-        forward_value_.push_back(-e.value * scale / f.row_scale[e.index]);
-      }
-    forward_start_.push_back(static_cast<std::int32_t>(forward_index_.size()));
-  }
-  for (std::int32_t i = 0; i < size_; ++i) {
-    double diagonal = 1.0;
-    for (const Entry& e : upper[i])
-      if (e.index == i) diagonal = e.value;
-    for (const Entry& e : upper[i])
-      if (e.index != i) {
-        backward_index_.push_back(e.index);
-        backward_value_.push_back(-e.value / diagonal);
-      }
-    pivot_.push_back(1.0 / (diagonal * f.row_scale[i]));
-    backward_start_.push_back(static_cast<std::int32_t>(backward_index_.size()));
+    backward_.finish_block();
   }
 }
 
-void RowSolver::solve(double* __restrict work) const {
-  const std::int32_t* __restrict fi = forward_index_.data();
-  const double* __restrict fv = forward_value_.data();
-  const std::int32_t* __restrict bi = backward_index_.data();
-  const double* __restrict bv = backward_value_.data();
-  for (auto block = static_cast<std::int32_t>(block_start_.size()) - 2; block >= 0; --block) {
-    const std::int32_t begin = block_start_[block], end = block_start_[block + 1];
-    std::int32_t k = forward_start_[begin];
-    for (std::int32_t i = begin; i < end; ++i) {
-      double y = 0.0;
-      for (const std::int32_t stop = forward_start_[i + 1]; k < stop; ++k) y += fv[k] * work[fi[k]];
-      work[i] = y;
-    }
-    k = backward_start_[end];
-    for (std::int32_t i = end - 1; i >= begin; --i) {
-      double x = work[i] * pivot_[i];
-      for (const std::int32_t stop = backward_start_[i]; k > stop;) {
-        --k;
-        x += bv[k] * work[bi[k]];
-      }
-      work[i] = x;
-    }
+void RowSolver::Pass::finish_row(std::int32_t r) {
+  const auto entries = static_cast<std::int32_t>(index.size() - finished);
+  finished = index.size();
+  row.push_back(r);
+  const bool block_begins =
+      runs.size() == (block_end.empty() ? 0 : static_cast<std::size_t>(block_end.back()));
+  if (block_begins || runs.back().entries != entries) runs.push_back({0, entries});
+  ++runs.back().rows;
+}
+
+namespace {
+
+// Where a pass stands.
+struct Cursor {
+  const std::int32_t* row;
+  const std::int32_t* index;
+  const double* value;
+  const double* pivot;
+};
+
+// A run of rows with equally many entries; the number is known to the compiler for the usual ones.
+template <bool backward, std::int32_t fixed>
+inline void solve_run(std::int32_t rows, std::int32_t entries, Cursor& at, double* __restrict work) {
+  const std::int32_t count = fixed >= 0 ? fixed : entries;
+  for (std::int32_t r = 0; r < rows; ++r) {
+    const std::int32_t row = *at.row++;
+    double sum = backward ? work[row] * *at.pivot++ : 0.0;
+#pragma GCC unroll 8
+    for (std::int32_t k = 0; k < count; ++k) sum += at.value[k] * work[at.index[k]];
+    work[row] = sum;
+    at.value += count;
+    at.index += count;
+  }
+}
+
+template <bool backward>
+inline void solve_any(std::int32_t rows, std::int32_t entries, Cursor& at, double* work) {
+  switch (entries) {
+    case 0:
+      return solve_run<backward, 0>(rows, entries, at, work);
+    case 1:
+      return solve_run<backward, 1>(rows, entries, at, work);
+    case 2:
+      return solve_run<backward, 2>(rows, entries, at, work);
+    case 3:
+      return solve_run<backward, 3>(rows, entries, at, work);
+    case 4:
+      return solve_run<backward, 4>(rows, entries, at, work);
+    case 5:
+      return solve_run<backward, 5>(rows, entries, at, work);
+    default:
+      return solve_run<backward, -1>(rows, entries, at, work);
+  }
+}
+
+}  // namespace
+
+void RowSolver::solve(double* work) const {
+  Cursor down{forward_.row.data(), forward_.index.data(), forward_.value.data(), nullptr};
+  Cursor up{backward_.row.data(), backward_.index.data(), backward_.value.data(), pivot_.data()};
+  std::int32_t f = 0, b = 0;
+  for (std::size_t block = 0; block < forward_.block_end.size(); ++block) {
+    for (; f < forward_.block_end[block]; ++f)
+      solve_any<false>(forward_.runs[f].rows, forward_.runs[f].entries, down, work);
+    for (; b < backward_.block_end[block]; ++b)
+      solve_any<true>(backward_.runs[b].rows, backward_.runs[b].entries, up, work);
   }
 }
 

@@ -3,8 +3,9 @@
 //   A x = sum over the row's sources of +-s
 //
 // The factors of a SparseLu are rewritten row by row: permutation, row scaling and reciprocal pivots folded
-// in, entries contiguous in the order of use, sources and unknowns in one array. A solve is one pass forward
-// and one backward over 12 bytes an entry, about half the cost of klu_solve.
+// in, entries contiguous in the order of use, sources and unknowns in one array. Rows are taken level by
+// level (a level needs only earlier ones), so that independent rows stand next to each other and hide each
+// other's latency. A solve is one pass forward and one backward over 12 bytes an entry.
 //
 // The unknowns come out in *factorised* order: position(unknown) says where. That order is KLU's column order
 // and does not change from factorisation to factorisation, so others may index by it once and for all.
@@ -34,9 +35,22 @@ class RowSolver {
 
  private:
   std::int32_t size_;
-  std::vector<std::int32_t> block_start_;
-  std::vector<std::int32_t> forward_start_, forward_index_, backward_start_, backward_index_;
-  std::vector<double> forward_value_, backward_value_, pivot_;
+  // One pass: rows in the order they are taken, in runs of equally many entries.
+  struct Run {
+    std::int32_t rows = 0, entries = 0;  // entries of each row
+  };
+  struct Pass {
+    std::vector<std::int32_t> row, index;
+    std::vector<double> value;
+    std::vector<Run> runs;
+    std::vector<std::int32_t> block_end;  // in runs
+    void add(std::int32_t at, double by) { index.push_back(at), value.push_back(by); }
+    void finish_row(std::int32_t r);
+    void finish_block() { block_end.push_back(static_cast<std::int32_t>(runs.size())); }
+    std::size_t finished = 0;  // entries of finished rows
+  };
+  Pass forward_, backward_;
+  std::vector<double> pivot_;  // in the order of the backward pass
 };
 
 }  // namespace tellegen

@@ -7,7 +7,19 @@
 #include <cassert>
 #include <numeric>
 
+#include "tellegen/numeric/ordering.h"
+
 namespace tellegen {
+namespace {
+
+// KLU asks for the order of each of its blocks.
+int order_block(int n, int* column_start, int* row, int* order, klu_common*) {
+  const auto permutation = elimination_order(n, column_start, row);
+  std::copy(permutation.begin(), permutation.end(), order);
+  return 1;  // more than zero: done; KLU counts the fill itself
+}
+
+}  // namespace
 
 std::int32_t PatternBuilder::add(std::int32_t row, std::int32_t column) {
   row_.push_back(row);
@@ -53,13 +65,15 @@ Unmatched unmatched(const SparsePattern& pattern) {
   const std::int32_t n = pattern.size;
   std::vector<int> match(n), work(5 * static_cast<std::size_t>(n));
   double spent = 0.0;
-  btf_maxtrans(n, n, const_cast<int*>(pattern.column_start.data()), const_cast<int*>(pattern.row.data()), 0.0, &spent,
-               match.data(), work.data());
+  btf_maxtrans(n, n, const_cast<int*>(pattern.column_start.data()), const_cast<int*>(pattern.row.data()), 0.0,
+               &spent, match.data(), work.data());
   Unmatched result;  // match[row] is its column
   std::vector<char> has_row(n, 0);
   for (std::int32_t r = 0; r < n; ++r) {
-    if (match[r] >= 0) has_row[match[r]] = 1;
-    else result.rows.push_back(r);
+    if (match[r] >= 0)
+      has_row[match[r]] = 1;
+    else
+      result.rows.push_back(r);
   }
   for (std::int32_t c = 0; c < n; ++c)
     if (!has_row[c]) result.columns.push_back(c);
@@ -75,7 +89,10 @@ struct SparseLu::State {
 SparseLu::SparseLu(SparsePattern pattern) : pattern_(std::move(pattern)), state_(std::make_unique<State>()) {
   klu_defaults(&state_->common);
   state_->common.scale = 2;  // by the largest entry of the row: balances are amperes, sources are volts
-  state_->symbolic = klu_analyze(pattern_.size, pattern_.column_start.data(), pattern_.row.data(), &state_->common);
+  state_->common.ordering = 3;
+  state_->common.user_order = order_block;
+  state_->symbolic =
+      klu_analyze(pattern_.size, pattern_.column_start.data(), pattern_.row.data(), &state_->common);
 }
 
 SparseLu::~SparseLu() {
@@ -91,16 +108,25 @@ bool SparseLu::factor(std::span<const double> values) {
   assert(static_cast<std::int32_t>(values.size()) == pattern_.nonzeros());
   klu_free_numeric(&state_->numeric, &state_->common);
   if (!state_->symbolic) return false;
-  state_->numeric = klu_factor(pattern_.column_start.data(), pattern_.row.data(), const_cast<double*>(values.data()),
-                               state_->symbolic, &state_->common);
+  state_->numeric = klu_factor(pattern_.column_start.data(), pattern_.row.data(),
+                               const_cast<double*>(values.data()), state_->symbolic, &state_->common);
   return state_->numeric && state_->common.status == KLU_OK;
 }
 
 bool SparseLu::refactor(std::span<const double> values) {
   if (!state_->numeric) return factor(values);
-  return klu_refactor(pattern_.column_start.data(), pattern_.row.data(), const_cast<double*>(values.data()),
-                      state_->symbolic, state_->numeric, &state_->common) &&
-         state_->common.status == KLU_OK;
+  auto* start = pattern_.column_start.data();
+  auto* row = pattern_.row.data();
+  auto* value = const_cast<double*>(values.data());
+  klu_common& common = state_->common;
+  const bool good =
+      klu_refactor(start, row, value, state_->symbolic, state_->numeric, &common) && common.status == KLU_OK;
+  // Entries of a junction change by twenty orders of magnitude: pivots that have become small are chosen
+  // anew.
+  if (good && klu_rgrowth(start, row, value, state_->symbolic, state_->numeric, &common) &&
+      common.rgrowth > 1e-8)
+    return true;
+  return factor(values);
 }
 
 void SparseLu::solve(double* b) const {
@@ -141,7 +167,8 @@ SparseLu::Factors SparseLu::factors() const {
   klu_extract(state_->numeric, state_->symbolic, f.lower.column_start.data(), f.lower.row.data(),
               f.lower_values.data(), f.upper.column_start.data(), f.upper.row.data(), f.upper_values.data(),
               f.off_diagonal.column_start.data(), f.off_diagonal.row.data(), f.off_diagonal_values.data(),
-              f.row_order.data(), f.column_order.data(), f.row_scale.data(), f.block_start.data(), &state_->common);
+              f.row_order.data(), f.column_order.data(), f.row_scale.data(), f.block_start.data(),
+              &state_->common);
   return f;
 }
 

@@ -25,7 +25,7 @@ class PatternBuilder {
  public:
   explicit PatternBuilder(std::int32_t size) : size_(size) {}
   std::int32_t add(std::int32_t row, std::int32_t column);  // number of the entry
-  SparsePattern build();                                     // once
+  SparsePattern build();                                    // once
   std::int32_t position(std::int32_t entry) const { return position_[entry]; }
 
  private:
@@ -49,18 +49,18 @@ class SparseLu {
 
   const SparsePattern& pattern() const { return pattern_; }
   bool factor(std::span<const double> values);    // chooses pivots; false: singular
-  bool refactor(std::span<const double> values);  // keeps the pivots of the last factor(); false: singular
+  bool refactor(std::span<const double> values);  // keeps the pivots while they are good; false: singular
   void solve(double* b) const;                    // in place
   bool structurally_singular() const;
-  std::int32_t singular_column() const;           // after false: a column without a pivot, or -1
-  double reciprocal_condition() const;            // cheap estimate from the pivots
+  std::int32_t singular_column() const;  // after false: a column without a pivot, or -1
+  double reciprocal_condition() const;   // cheap estimate from the pivots
 
   // P A Q = (L U, with blocks), for a solver of one's own. Rows and columns in factorised order.
   struct Factors {
     std::vector<std::int32_t> row_order, column_order;  // factorised position -> original index
     std::vector<double> row_scale;                      // per factorised row: A's rows were divided by this
     std::vector<std::int32_t> block_start;
-    SparsePattern lower, upper, off_diagonal;           // by columns; lower has a unit diagonal
+    SparsePattern lower, upper, off_diagonal;  // by columns; lower has a unit diagonal
     std::vector<double> lower_values, upper_values, off_diagonal_values;
   };
   Factors factors() const;

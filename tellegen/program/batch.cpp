@@ -13,13 +13,20 @@ template <class Fn>
 void for_each_operand(const Program& program, const Instruction& i, Fn fn) {
   int operands = 2;
   switch (i.code) {
-    case Code::number: operands = 0; break;
+    case Code::number:
+      operands = 0;
+      break;
     case Code::copy:
     case Code::negate:
     case Code::square_root:
-    case Code::lookup: operands = 1; break;
-    case Code::call: operands = program.functions[i.extra]->arity < 0 ? 2 : program.functions[i.extra]->arity; break;
-    default: break;
+    case Code::lookup:
+      operands = 1;
+      break;
+    case Code::call:
+      operands = program.functions[i.extra]->arity < 0 ? 2 : program.functions[i.extra]->arity;
+      break;
+    default:
+      break;
   }
   const std::int32_t all[3] = {i.a, i.b, i.c};
   for (int k = 0; k < operands; ++k) fn(all[k]);
@@ -61,14 +68,18 @@ void Batch::allocate() {
   for (double*& array : arrays_)
     if (!array) array = storage_.emplace_back(members_, 0.0).data();
   for (std::size_t k = 0; k < indices_.size(); ++k)
-    if (sources_[k] == InputSource::gather && !indices_[k]) indices_[k] = index_storage_.emplace_back(members_, 0).data();
+    if (sources_[k] == InputSource::gather && !indices_[k])
+      indices_[k] = index_storage_.emplace_back(members_, 0).data();
 }
 
 void Batch::load(int section, std::int32_t m, const double* x, double* registers) const {
   for (std::int32_t reg : sections_[section].loads) {
-    if (slot_[reg] >= 0) registers[reg] = arrays_[slot_[reg]][m];
-    else if (sources_[reg] == InputSource::uniform) registers[reg] = uniforms_[reg];
-    else registers[reg] = x[indices_[reg][m]];
+    if (slot_[reg] >= 0)
+      registers[reg] = arrays_[slot_[reg]][m];
+    else if (sources_[reg] == InputSource::uniform)
+      registers[reg] = uniforms_[reg];
+    else
+      registers[reg] = x[indices_[reg][m]];
   }
 }
 
@@ -99,22 +110,29 @@ std::string Batch::c_source(const std::string& prefix) const {
     if (empty(s)) continue;
     const Section& section = sections_[s];
     out += fmt::format(
-        "void {}_{}(long long n, double* const* a, const double* u, const double* restrict x, const int* const* ix) {{\n",
+        "void {}_{}(long long n, double* const* a, const double* u, const double* restrict x, const int* "
+        "const* ix) {{\n",
         prefix, s);
     std::set<std::int32_t> slots;
     for (std::int32_t reg : section.loads) {
-      if (slot_[reg] >= 0) slots.insert(slot_[reg]);
-      else if (sources_[reg] == InputSource::uniform) out += fmt::format("  const double r{0} = u[{0}];\n", reg);
-      else out += fmt::format("  const int* restrict i{0} = ix[{0}];\n", reg);
+      if (slot_[reg] >= 0)
+        slots.insert(slot_[reg]);
+      else if (sources_[reg] == InputSource::uniform)
+        out += fmt::format("  const double r{0} = u[{0}];\n", reg);
+      else
+        out += fmt::format("  const int* restrict i{0} = ix[{0}];\n", reg);
     }
     for (std::int32_t reg : section.stores) slots.insert(slot_[reg]);
     for (std::int32_t slot : slots) out += fmt::format("  double* restrict a{0} = a[{0}];\n", slot);
     out += "  for (long long m = 0; m < n; ++m) {\n";
     for (std::int32_t reg : section.loads) {
-      if (slot_[reg] >= 0) out += fmt::format("    const double r{} = a{}[m];\n", reg, slot_[reg]);
-      else if (sources_[reg] == InputSource::gather) out += fmt::format("    const double r{0} = x[i{0}[m]];\n", reg);
+      if (slot_[reg] >= 0)
+        out += fmt::format("    const double r{} = a{}[m];\n", reg, slot_[reg]);
+      else if (sources_[reg] == InputSource::gather)
+        out += fmt::format("    const double r{0} = x[i{0}[m]];\n", reg);
     }
-    for (const Instruction& i : program_.section(s)) out += "    const double " + c_instruction(program_, i, name) + "\n";
+    for (const Instruction& i : program_.section(s))
+      out += "    const double " + c_instruction(program_, i, name) + "\n";
     for (std::int32_t reg : section.stores) out += fmt::format("    a{}[m] = r{};\n", slot_[reg], reg);
     out += "  }\n}\n";
   }
@@ -122,7 +140,8 @@ std::string Batch::c_source(const std::string& prefix) const {
   if (program_.tables.empty()) return all;
   std::string renamed;  // table0 -> <prefix>_table0
   for (std::size_t at = 0; at < all.size();) {
-    const bool word = all.compare(at, 5, "table") == 0 && (at == 0 || (!isalnum(all[at - 1]) && all[at - 1] != '_'));
+    const bool word =
+        all.compare(at, 5, "table") == 0 && (at == 0 || (!isalnum(all[at - 1]) && all[at - 1] != '_'));
     if (word) renamed += prefix + "_";
     renamed += all[at++];
   }

@@ -52,7 +52,9 @@ class Batch {
     std::vector<std::int32_t> loads, stores;  // registers
     Kernel* kernel = nullptr;
   };
-  bool empty(int section) const { return program_.section(section).empty() && sections_[section].stores.empty(); }
+  bool empty(int section) const {
+    return program_.section(section).empty() && sections_[section].stores.empty();
+  }
   void load(int section, std::int32_t member, const double* x, double* registers) const;
 
   Program program_;

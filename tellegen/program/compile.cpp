@@ -23,8 +23,9 @@ namespace fs = std::filesystem;
 namespace {
 
 // No contraction and no reassociation: the same answer as the interpreter and as every other machine.
-constexpr std::array flags = {"-std=c99",        "-O3",           "-fPIC", "-shared", "-ffp-contract=off",
-                              "-fno-math-errno", "-fno-trapping-math", "-w"};
+constexpr std::array flags = {
+    "-std=c99",           "-O3", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno",
+    "-fno-trapping-math", "-w"};
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -42,7 +43,8 @@ fs::path find_compiler() {
   const std::string wanted = environment("TELLEGEN_COMPILER");
   if (wanted == "none") return {};
   const std::string name = wanted.empty() ? "cc" : wanted;
-  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? fs::path(name) : fs::path();
+  if (name.find('/') != std::string::npos)
+    return access(name.c_str(), X_OK) == 0 ? fs::path(name) : fs::path();
   std::string path = environment("PATH");
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());

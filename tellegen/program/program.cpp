@@ -24,7 +24,8 @@ bool simple(Expr e) { return e.is_number() || e.is_symbol(); }
 // Moves every part of a formula to the earliest section that can compute it.
 class SectionSplitter {
  public:
-  SectionSplitter(Pool& pool, std::span<const ProgramInput> inputs, int sections) : pool_(pool), split_(sections) {
+  SectionSplitter(Pool& pool, std::span<const ProgramInput> inputs, int sections)
+      : pool_(pool), split_(sections) {
     for (const ProgramInput& i : inputs) section_[i.symbol] = i.section;
   }
 
@@ -79,9 +80,12 @@ class SectionSplitter {
     } else {
       for (Expr& a : args)
         if (section_of(a) < top) a = hoist(a);
-      if (e.op() == Op::power) result = pool_.power(args[0], args[1]);
-      else if (e.op() == Op::call) result = pool_.call(e.function(), args);
-      else result = pool_.lookup(e.table(), e.order(), args[0]);
+      if (e.op() == Op::power)
+        result = pool_.power(args[0], args[1]);
+      else if (e.op() == Op::call)
+        result = pool_.call(e.function(), args);
+      else
+        result = pool_.lookup(e.table(), e.order(), args[0]);
     }
     done_[e] = result;
     return result;
@@ -132,12 +136,24 @@ class Lowering {
     if (const auto known = register_.find(e); known != register_.end()) return known->second;
     std::int32_t r = -1;
     switch (e.op()) {
-      case Op::number: r = number(e.number()); break;
-      case Op::symbol: assert(false && "symbol without a register"); break;
-      case Op::add: r = sum(e); break;
-      case Op::multiply: r = product(e); break;
-      case Op::power: r = power(e); break;
-      case Op::call: r = call(e); break;
+      case Op::number:
+        r = number(e.number());
+        break;
+      case Op::symbol:
+        assert(false && "symbol without a register");
+        break;
+      case Op::add:
+        r = sum(e);
+        break;
+      case Op::multiply:
+        r = product(e);
+        break;
+      case Op::power:
+        r = power(e);
+        break;
+      case Op::call:
+        r = call(e);
+        break;
       case Op::lookup: {
         const auto& tables = program_.tables;
         const auto found = std::find(tables.begin(), tables.end(), e.table());
@@ -162,7 +178,9 @@ class Lowering {
     program_.numbers.push_back(value);
     return emit({.code = Code::number, .extra = static_cast<std::int32_t>(program_.numbers.size()) - 1});
   }
-  std::int32_t binary(Code code, std::int32_t a, std::int32_t b) { return emit({.code = code, .a = a, .b = b}); }
+  std::int32_t binary(Code code, std::int32_t a, std::int32_t b) {
+    return emit({.code = code, .a = a, .b = b});
+  }
 
   static bool negative(Expr e) {
     if (e.is_number()) return e.number() < 0;
@@ -175,9 +193,12 @@ class Lowering {
     std::stable_partition(terms.begin(), terms.end(), [](Expr t) { return !negative(t); });
     std::int32_t r = -1;
     for (Expr term : terms) {
-      if (r < 0) r = lower(term);
-      else if (negative(term)) r = binary(Code::subtract, r, lower(negated(term)));
-      else r = binary(Code::add, r, lower(term));
+      if (r < 0)
+        r = lower(term);
+      else if (negative(term))
+        r = binary(Code::subtract, r, lower(negated(term)));
+      else
+        r = binary(Code::add, r, lower(term));
     }
     return r;
   }
@@ -186,12 +207,16 @@ class Lowering {
   std::int32_t product(Expr e) {
     std::int32_t above = -1, below = -1;
     bool negate = false;
-    const auto times = [&](std::int32_t& into, std::int32_t r) { into = into < 0 ? r : binary(Code::multiply, into, r); };
+    const auto times = [&](std::int32_t& into, std::int32_t r) {
+      into = into < 0 ? r : binary(Code::multiply, into, r);
+    };
     for (Expr factor : e.args()) {
-      if (factor.is_number(-1)) negate = true;
+      if (factor.is_number(-1))
+        negate = true;
       else if (factor.op() == Op::power && factor.args()[1].is_number() && factor.args()[1].number() < 0)
         times(below, lower(pow(factor.args()[0], -factor.args()[1].number())));
-      else times(above, lower(factor));
+      else
+        times(above, lower(factor));
     }
     std::int32_t r = above;
     if (below >= 0) r = binary(Code::divide, above < 0 ? number(1.0) : above, below);
@@ -240,8 +265,9 @@ void mark_needed(Expr e, ExprMap<char>& needed) {
 
 }  // namespace
 
-Program make_program(Pool& pool, std::span<const ProgramInput> inputs, std::span<const Assignment> assignments,
-                     std::span<const ProgramRoot> roots, int sections) {
+Program make_program(Pool& pool, std::span<const ProgramInput> inputs,
+                     std::span<const Assignment> assignments, std::span<const ProgramRoot> roots,
+                     int sections) {
   // Drop assignments that nothing needs before splitting.
   ExprMap<char> needed;
   for (const ProgramRoot& r : roots) mark_needed(r.value, needed);
@@ -306,22 +332,42 @@ Program make_program(Pool& pool, std::span<const ProgramInput> inputs, std::span
 void interpret(const Program& program, int section, double* r) {
   for (const Instruction& i : program.section(section)) {
     switch (i.code) {
-      case Code::number: r[i.target] = program.numbers[i.extra]; break;
-      case Code::copy: r[i.target] = r[i.a]; break;
-      case Code::add: r[i.target] = r[i.a] + r[i.b]; break;
-      case Code::subtract: r[i.target] = r[i.a] - r[i.b]; break;
-      case Code::multiply: r[i.target] = r[i.a] * r[i.b]; break;
-      case Code::divide: r[i.target] = r[i.a] / r[i.b]; break;
-      case Code::negate: r[i.target] = -r[i.a]; break;
-      case Code::square_root: r[i.target] = std::sqrt(r[i.a]); break;
-      case Code::power: r[i.target] = std::pow(r[i.a], r[i.b]); break;
+      case Code::number:
+        r[i.target] = program.numbers[i.extra];
+        break;
+      case Code::copy:
+        r[i.target] = r[i.a];
+        break;
+      case Code::add:
+        r[i.target] = r[i.a] + r[i.b];
+        break;
+      case Code::subtract:
+        r[i.target] = r[i.a] - r[i.b];
+        break;
+      case Code::multiply:
+        r[i.target] = r[i.a] * r[i.b];
+        break;
+      case Code::divide:
+        r[i.target] = r[i.a] / r[i.b];
+        break;
+      case Code::negate:
+        r[i.target] = -r[i.a];
+        break;
+      case Code::square_root:
+        r[i.target] = std::sqrt(r[i.a]);
+        break;
+      case Code::power:
+        r[i.target] = std::pow(r[i.a], r[i.b]);
+        break;
       case Code::call: {
         const double args[3] = {r[i.a], r[i.b], r[i.c]};
         const Function& f = *program.functions[i.extra];
         r[i.target] = f.value(args, f.arity < 0 ? 2 : f.arity);
         break;
       }
-      case Code::lookup: r[i.target] = program.tables[i.extra]->value(r[i.a], i.order); break;
+      case Code::lookup:
+        r[i.target] = program.tables[i.extra]->value(r[i.a], i.order);
+        break;
     }
   }
 }

@@ -45,23 +45,33 @@ struct ProgramInput {
 };
 
 enum class Code : std::uint8_t {
-  number, copy, add, subtract, multiply, divide, negate, square_root, power, call, lookup
+  number,
+  copy,
+  add,
+  subtract,
+  multiply,
+  divide,
+  negate,
+  square_root,
+  power,
+  call,
+  lookup
 };
 
 struct Instruction {
   Code code;
   std::int32_t target = 0;
-  std::int32_t a = 0, b = 0, c = 0;      // registers
-  std::int32_t extra = 0;                // index of a number, function or table; see order for lookups
+  std::int32_t a = 0, b = 0, c = 0;  // registers
+  std::int32_t extra = 0;            // index of a number, function or table; see order for lookups
   std::int32_t order = 0;
 };
 
 struct Program {
-  std::vector<ProgramInput> inputs;      // registers 0 .. inputs.size()-1
+  std::vector<ProgramInput> inputs;  // registers 0 .. inputs.size()-1
   std::vector<Instruction> code;
-  std::vector<std::int32_t> section_end; // code of section s ends here
-  std::vector<std::int32_t> section_of;  // per register: input's or defining section
-  std::vector<std::int32_t> roots;       // registers, in the order asked for; never an input's
+  std::vector<std::int32_t> section_end;  // code of section s ends here
+  std::vector<std::int32_t> section_of;   // per register: input's or defining section
+  std::vector<std::int32_t> roots;        // registers, in the order asked for; never an input's
   std::vector<double> numbers;
   std::vector<const Function*> functions;
   std::vector<std::shared_ptr<const Table>> tables;
@@ -80,8 +90,9 @@ struct ProgramRoot {
   int section = 0;
 };
 
-Program make_program(Pool& pool, std::span<const ProgramInput> inputs, std::span<const Assignment> assignments,
-                     std::span<const ProgramRoot> roots, int sections);
+Program make_program(Pool& pool, std::span<const ProgramInput> inputs,
+                     std::span<const Assignment> assignments, std::span<const ProgramRoot> roots,
+                     int sections);
 
 // Run one section on a register file of program.registers doubles.
 void interpret(const Program& program, int section, double* registers);

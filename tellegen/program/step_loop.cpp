@@ -6,7 +6,8 @@
 
 namespace tellegen {
 
-StepLoop::StepLoop(StepProgram program) : step_(std::move(program)), registers_(step_.program.registers, 0.0) {}
+StepLoop::StepLoop(StepProgram program)
+    : step_(std::move(program)), registers_(step_.program.registers, 0.0) {}
 
 void StepLoop::compile() {
   code_ = compile_c(c_step_loop(step_));
@@ -22,6 +23,11 @@ bool StepLoop::run_interpreted(StepLoopControl& c) {
   const Program& program = step_.program;
   for (std::int64_t k = 0; k < c.steps; ++k) {
     if (step_.time >= 0) r[step_.time] = c.step * static_cast<double>(c.index + 1);
+    if (!step_.renew_copies.empty() && (c.renew || c.index % 64 == 0)) {
+      interpret(program, 5, r);
+      for (const RegisterCopy& copy : step_.renew_copies) r[copy.target] = r[copy.source];
+      c.renew = 0;
+    }
     interpret(program, 1, r);
     if (step_.error >= 0) {
       std::int64_t iterations = 0;
@@ -67,22 +73,32 @@ std::string c_step_loop(const StepProgram& step) {
       used[i.a] = 1;
       used[i.b] = used[i.c] = 1;
     }
-  for (const auto* list : {&step.iterate_copies, &step.step_copies})
-    for (const RegisterCopy& c : *list) used[c.source] = used[c.target] = stored[c.target] = loaded[c.target] = 1;
+  for (const auto* list : {&step.iterate_copies, &step.step_copies, &step.renew_copies})
+    for (const RegisterCopy& c : *list)
+      used[c.source] = used[c.target] = stored[c.target] = loaded[c.target] = 1;
   for (std::int32_t r : step.outputs) used[r] = 1;
   for (std::int32_t r = 0; r < program.registers; ++r)
     if (used[r] && (r < inputs || program.section_of[r] == 0)) loaded[r] = 1;
   for (const RegisterCopy& c : step.iterate_copies) loaded[c.source] = stored[c.source] = 1;
 
-  out += "typedef struct { double step; long long index, steps, stride, phase, max_iterations, fixed_iterations;\n"
-         "  double* rows; long long iterations, worst; } tellegen_control;\n"
-         "int tellegen_run(double* w, tellegen_control* c) {\n"
-         "  const double step = c->step;\n  long long index = c->index, phase = c->phase, k;\n"
-         "  const long long steps = c->steps, stride = c->stride;\n  double* rows = c->rows;\n  int status = 0;\n";
+  out +=
+      "typedef struct { double step; long long index, steps, stride, phase, max_iterations, "
+      "fixed_iterations;\n"
+      "  double* rows; long long iterations, worst, renew; } tellegen_control;\n"
+      "int tellegen_run(double* w, tellegen_control* c) {\n"
+      "  const double step = c->step;\n  long long index = c->index, phase = c->phase, k;\n"
+      "  const long long steps = c->steps, stride = c->stride;\n  double* rows = c->rows;\n  int status = "
+      "0;\n";
   for (std::int32_t r = 0; r < program.registers; ++r)
     out += loaded[r] ? fmt::format("  double r{0} = w[{0}];\n", r) : fmt::format("  double r{};\n", r);
   out += "  for (k = 0; k < steps; ++k) {\n";
   if (step.time >= 0) out += fmt::format("    r{} = step * (double)(index + 1);\n", step.time);
+  if (!step.renew_copies.empty()) {
+    out += "    if (c->renew || (index & 63) == 0) {\n";
+    instructions(5, "      ");
+    copies(step.renew_copies, "      ");
+    out += "      c->renew = 0;\n    }\n";
+  }
   instructions(1, "    ");
   if (step.error >= 0) {
     out += "    { long long iterations = 0;\n      for (;;) {\n";
@@ -92,7 +108,8 @@ std::string c_step_loop(const StepProgram& step) {
         "        ++iterations;\n"
         "        if (c->fixed_iterations > 0 ? iterations >= c->fixed_iterations : r{} <= 1.0) break;\n"
         "        if (iterations >= c->max_iterations) {{ status = 1; goto done; }}\n"
-        "      }}\n      c->iterations += iterations;\n      if (iterations > c->worst) c->worst = iterations;\n    }}\n",
+        "      }}\n      c->iterations += iterations;\n      if (iterations > c->worst) c->worst = "
+        "iterations;\n    }}\n",
         step.error);
   }
   instructions(3, "    ");

@@ -6,6 +6,7 @@
 //   section 2  iterate   Newton; repeated until `error` <= 1, or a fixed number of times
 //   section 3  finish    new values of the differentiated variables
 //   section 4  output    at samples only
+//   section 5  renew     every 64 steps: sines of time from scratch; in between they are rotated on
 //
 // The register file lives with the caller and carries the state from call to call. run() is the compiled
 // loop where there is a compiler, otherwise the same program interpreted; nothing is allocated inside.
@@ -27,25 +28,27 @@ struct RegisterCopy {
 
 struct StepProgram {
   Program program;
-  std::int32_t time = -1;                    // input register of t, or -1
-  std::int32_t error = -1;                   // register of the last update, 1 = tolerance; -1: nothing to iterate
+  std::int32_t time = -1;   // input register of t, or -1
+  std::int32_t error = -1;  // register of the last update, 1 = tolerance; -1: nothing to iterate
   std::vector<RegisterCopy> iterate_copies;  // before every iteration: the iterate becomes the last solution
   std::vector<RegisterCopy> step_copies;     // after every step, in order: history moves on
+  std::vector<RegisterCopy> renew_copies;    // after section 5
   std::vector<std::int32_t> outputs;         // registers
 };
 
 // Layout shared with the generated C.
 struct StepLoopControl {
-  double step = 0.0;                   // t = step * index, so that samples are exact
-  std::int64_t index = 0;              // of the step last done
-  std::int64_t steps = 0;              // to do in this call
-  std::int64_t stride = 1;             // a row of outputs every so many steps ...
-  std::int64_t phase = 0;              // ... of which this many are already done
+  double step = 0.0;        // t = step * index, so that samples are exact
+  std::int64_t index = 0;   // of the step last done
+  std::int64_t steps = 0;   // to do in this call
+  std::int64_t stride = 1;  // a row of outputs every so many steps ...
+  std::int64_t phase = 0;   // ... of which this many are already done
   std::int64_t max_iterations = 50;
-  std::int64_t fixed_iterations = 0;   // 0: to tolerance
-  double* rows = nullptr;              // outputs, row after row
-  std::int64_t iterations = 0;         // counted
-  std::int64_t worst = 0;              // most iterations of one step
+  std::int64_t fixed_iterations = 0;  // 0: to tolerance
+  double* rows = nullptr;             // outputs, row after row
+  std::int64_t iterations = 0;        // counted
+  std::int64_t worst = 0;             // most iterations of one step
+  std::int64_t renew = 1;             // run section 5 before the next step, whatever its number
 };
 
 class StepLoop {

@@ -7,7 +7,9 @@ namespace tellegen {
 bool has_adaptive() { return false; }
 
 std::unique_ptr<Integrator> make_adaptive(const Problem& problem) {
-  throw ModelError({{problem.system->model->file.string(), 0}, "T318", "method 'adaptive' is not part of this build",
+  throw ModelError({{problem.system->model->file.string(), 0},
+                    "T318",
+                    "method 'adaptive' is not part of this build",
                     {"it needs SUNDIALS IDA: install libsundials-dev and build again"}});
 }
 
@@ -31,10 +33,12 @@ template <class T, auto Free>
 struct Freed {
   void operator()(T* object) const { Free(object); }
 };
-using VectorPointer = std::unique_ptr<std::remove_pointer_t<N_Vector>, Freed<std::remove_pointer_t<N_Vector>, N_VDestroy>>;
-using MatrixPointer = std::unique_ptr<std::remove_pointer_t<SUNMatrix>, Freed<std::remove_pointer_t<SUNMatrix>, SUNMatDestroy>>;
+using VectorPointer =
+    std::unique_ptr<std::remove_pointer_t<N_Vector>, Freed<std::remove_pointer_t<N_Vector>, N_VDestroy> >;
+using MatrixPointer = std::unique_ptr<std::remove_pointer_t<SUNMatrix>,
+                                      Freed<std::remove_pointer_t<SUNMatrix>, SUNMatDestroy> >;
 using SolverPointer = std::unique_ptr<std::remove_pointer_t<SUNLinearSolver>,
-                                      Freed<std::remove_pointer_t<SUNLinearSolver>, SUNLinSolFree>>;
+                                      Freed<std::remove_pointer_t<SUNLinearSolver>, SUNLinSolFree> >;
 inline void free_ida(void* memory) { IDAFree(&memory); }
 inline void free_context(std::remove_pointer_t<SUNContext>* context) { SUNContext_Free(&context); }
 
@@ -68,13 +72,13 @@ class Adaptive : public Integrator {
     IDASetId(ida_.get(), id_.get());
     // A redundant storage's through is a derivative of the solution: not a variable to control errors by.
     IDASetSuppressAlg(ida_.get(), !problem.storage.redundant.empty());
-    if (problem.step > 0.0 && problem.options.step > 0.0) IDASetMaxStep(ida_.get(), problem.options.step);
     solver_.reset(SUNLinSol_KLU(y_.get(), matrix_.get(), context));
     IDASetLinearSolver(ida_.get(), solver_.get(), matrix_.get());
     IDASetJacFn(ida_.get(), jacobian);
     IDASetErrHandlerFn(ida_.get(), remember_error, this);
     if (condition_count_ > 0) IDARootInit(ida_.get(), static_cast<int>(condition_count_), conditions);
     statistics_.unknowns = n_;
+    statistics_.variable_step = true;
     statistics_.executor = "SUNDIALS IDA with KLU";
   }
 
@@ -128,8 +132,10 @@ class Adaptive : public Integrator {
       const auto plus = group.plus[r.symbol][r.member], minus = group.minus[r.symbol][r.member];
       if (plus >= 0) id[plus] = 1.0;
       if (minus >= 0) id[minus] = 1.0;
-      if (s.what == LocalSymbol::What::across) across[system_.graph.first_edge[group.components[r.member]] + s.index] = problem_.initial.rates[k];
-      else if (plus >= 0) yp[plus] = problem_.initial.rates[k];
+      if (s.what == LocalSymbol::What::across)
+        across[system_.graph.first_edge[group.components[r.member]] + s.index] = problem_.initial.rates[k];
+      else if (plus >= 0)
+        yp[plus] = problem_.initial.rates[k];
     }
     const ExprMap<double> start{{system_.model->pool->symbol("t"), 0.0}};
     for (std::int32_t e = 0; e < system_.graph.edge_count(); ++e)
@@ -140,7 +146,8 @@ class Adaptive : public Integrator {
       if (up.value < 0) continue;
       const auto parent = system_.node_column(system_.tree.parent[node.value]);
       const double base = parent < 0 ? 0.0 : yp[parent];
-      yp[system_.node_column(node)] = base + (system_.graph.edges[up.value].from == node ? across[up.value] : -across[up.value]);
+      yp[system_.node_column(node)] =
+          base + (system_.graph.edges[up.value].from == node ? across[up.value] : -across[up.value]);
     }
   }
 
@@ -164,7 +171,8 @@ class Adaptive : public Integrator {
     }
     const SparsePattern pattern = builder.build();
     const auto entries = tableau_.x_entries().size() + 2 * tableau_.rate_entries().size();
-    for (std::size_t k = 0; k < entries; ++k) position_.push_back(builder.position(static_cast<std::int32_t>(k)));
+    for (std::size_t k = 0; k < entries; ++k)
+      position_.push_back(builder.position(static_cast<std::int32_t>(k)));
     pattern_ = pattern;
     matrix_.reset(SUNSparseMatrix(n_, n_, pattern.nonzeros(), CSC_MAT, context));
   }
@@ -179,14 +187,16 @@ class Adaptive : public Integrator {
     return 0;
   }
 
-  static int jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector, SUNMatrix matrix, void* user, N_Vector,
-                      N_Vector, N_Vector) {
+  static int jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector, SUNMatrix matrix, void* user,
+                      N_Vector, N_Vector, N_Vector) {
     auto& self = *static_cast<Adaptive*>(user);
     self.set_rates(data(yp));
-    self.tableau_.jacobian({data(y), static_cast<std::size_t>(self.n_)}, self.rates_, t, {}, self.by_x_, self.by_rate_);
+    self.tableau_.jacobian({data(y), static_cast<std::size_t>(self.n_)}, self.rates_, t, {}, self.by_x_,
+                           self.by_rate_);
     SUNMatZero(matrix);
     for (std::int32_t c = 0; c <= self.n_; ++c) SM_INDEXPTRS_S(matrix)[c] = self.pattern_.column_start[c];
-    for (std::int32_t k = 0; k < self.pattern_.nonzeros(); ++k) SM_INDEXVALS_S(matrix)[k] = self.pattern_.row[k];
+    for (std::int32_t k = 0; k < self.pattern_.nonzeros(); ++k)
+      SM_INDEXVALS_S(matrix)[k] = self.pattern_.row[k];
     double* values = SM_DATA_S(matrix);
     std::size_t at = 0;
     const auto put = [&](double v) {
@@ -198,6 +208,8 @@ class Adaptive : public Integrator {
       put(cj * v);
       put(-cj * v);
     }
+    // Junctions change by twenty orders of magnitude: pivots chosen earlier must not be kept.
+    SUNLinSol_KLUReInit(self.solver_.get(), matrix, self.pattern_.nonzeros(), SUNKLU_REINIT_PARTIAL);
     return 0;
   }
 
@@ -215,7 +227,8 @@ class Adaptive : public Integrator {
         if (node.op() != Op::call) continue;
         const auto name = node.function().name;
         const auto args = node.args();
-        if (name == "lt" || name == "le" || name == "gt" || name == "ge" || name == "min" || name == "max") watch(args[0] - args[1]);
+        if (name == "lt" || name == "le" || name == "gt" || name == "ge" || name == "min" || name == "max")
+          watch(args[0] - args[1]);
         if (name == "abs" || name == "sign") watch(args[0]);
       }
       std::vector<ProgramInput> inputs;
@@ -263,7 +276,8 @@ class Adaptive : public Integrator {
     iterations_before_ += iterations;
     if (t >= to) return true;
     IDAReInit(ida_.get(), t, y_.get(), yp_.get());
-    if (IDACalcIC(ida_.get(), IDA_YA_YDP_INIT, t + 1e-3 * (to - t)) >= 0) IDAGetConsistentIC(ida_.get(), y_.get(), yp_.get());
+    if (IDACalcIC(ida_.get(), IDA_YA_YDP_INIT, t + 1e-3 * (to - t)) >= 0)
+      IDAGetConsistentIC(ida_.get(), y_.get(), yp_.get());
     return true;
   }
 
@@ -287,7 +301,8 @@ class Adaptive : public Integrator {
 
   void write_outputs(double t, double* row) {
     output_registers_[0] = t;
-    for (std::size_t k = 0; k < output_columns_.size(); ++k) output_registers_[k + 1] = data(y_.get())[output_columns_[k]];
+    for (std::size_t k = 0; k < output_columns_.size(); ++k)
+      output_registers_[k + 1] = data(y_.get())[output_columns_[k]];
     interpret(outputs_, 0, output_registers_.data());
     for (std::int32_t root : outputs_.roots) *row++ = output_registers_[root];
   }
@@ -296,11 +311,12 @@ class Adaptive : public Integrator {
   const EquationSystem& system_;
   Tableau tableau_;
   std::int32_t n_;
-  std::unique_ptr<std::remove_pointer_t<SUNContext>, Freed<std::remove_pointer_t<SUNContext>, free_context>> context_;
+  std::unique_ptr<std::remove_pointer_t<SUNContext>, Freed<std::remove_pointer_t<SUNContext>, free_context> >
+      context_;
   VectorPointer y_, yp_, id_, tolerances_;
   MatrixPointer matrix_;
   SolverPointer solver_;
-  std::unique_ptr<void, Freed<void, free_ida>> ida_;
+  std::unique_ptr<void, Freed<void, free_ida> > ida_;
   SparsePattern pattern_;
   std::vector<std::int32_t> position_, output_columns_;
   std::vector<double> rates_, by_x_, by_rate_, registers_, output_registers_;
@@ -315,7 +331,9 @@ class Adaptive : public Integrator {
 }  // namespace
 
 bool has_adaptive() { return true; }
-std::unique_ptr<Integrator> make_adaptive(const Problem& problem) { return std::make_unique<Adaptive>(problem); }
+std::unique_ptr<Integrator> make_adaptive(const Problem& problem) {
+  return std::make_unique<Adaptive>(problem);
+}
 
 }  // namespace tellegen
 

@@ -9,6 +9,7 @@
 namespace tellegen {
 
 bool has_adaptive();
-std::unique_ptr<Integrator> make_adaptive(const Problem& problem);  // throws ModelError where it is not built in
+std::unique_ptr<Integrator> make_adaptive(
+    const Problem& problem);  // throws ModelError where it is not built in
 
 }  // namespace tellegen

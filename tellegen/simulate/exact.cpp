@@ -5,7 +5,8 @@
 //
 // e are the sines and exponentials of all sources: their own linear system is joined to the network's, so the
 // step is exact, not merely of high order. One step a sample; where a piece ends inside, the step is split
-// there. Nothing is approximated but the exponential itself. [Van Loan 1978] IEEE Trans. Automat. Contr. 23, 395.
+// there. Nothing is approximated but the exponential itself. [Van Loan 1978] IEEE Trans. Automat. Contr. 23,
+// 395.
 #include <fmt/format.h>
 
 #include <Eigen/Dense>
@@ -66,11 +67,8 @@ class Exact : public Integrator {
       }
       ++statistics_.steps;
       write_outputs(to, rows);
-      for (std::size_t i = 0; i < outputs_.roots.size(); ++i)
-        if (!std::isfinite(rows[i])) {
-          failure_ = fmt::format("the solution is not finite any more at t = {:.9g} s", to);
-          return k;
-        }
+      failure_ = not_finite(minimal_.problem, rows, to);
+      if (!failure_.empty()) return k;
       rows += outputs_.roots.size();
     }
     return samples;
@@ -93,9 +91,11 @@ class Exact : public Integrator {
   [[noreturn]] void explain_nonlinear(const EquationSystem& system) {
     std::vector<std::string> details;
     for (std::int32_t c : minimal_.form.unknown_columns)
-      if (details.size() < 5 && c < system.size()) details.push_back(fmt::format("{} is determined by nonlinear equations", column_name(system, c)));
+      if (details.size() < 5 && c < system.size())
+        details.push_back(fmt::format("{} is determined by nonlinear equations", column_name(system, c)));
     details.push_back("use bdf3, tr or adaptive");
-    throw ModelError({{system.model->file.string(), 0}, "T316", "method 'exact' is for linear networks", details});
+    throw ModelError(
+        {{system.model->file.string(), 0}, "T316", "method 'exact' is for linear networks", details});
   }
 
   // Pieces that hold just after t; true where the waves' coefficients are not what they were.
@@ -105,8 +105,11 @@ class Exact : public Integrator {
     for (Expr s : minimal_.form.sources) {
       const auto piece = time_piece(s, t);
       if (!piece)
-        throw ModelError({{minimal_.system.model->file.string(), 0}, "T317", "method 'exact' cannot follow a source",
-                          {"it must be made of straight lines, sines and exponentials of time", "use bdf3, tr or adaptive"}});
+        throw ModelError({{minimal_.system.model->file.string(), 0},
+                          "T317",
+                          "method 'exact' cannot follow a source",
+                          {"it must be made of straight lines, sines and exponentials of time",
+                           "use bdf3, tr or adaptive"}});
       functions.push_back(piece->function);
       until_ = std::min(until_, piece->until);
     }
@@ -115,7 +118,8 @@ class Exact : public Integrator {
     std::vector<Wave> waves;
     const auto wave = [&](double lambda, double omega, int degree, bool sine) {
       for (std::size_t k = 0; k < waves.size(); ++k)
-        if (waves[k].lambda == lambda && waves[k].omega == omega && waves[k].degree == degree && waves[k].sine == sine)
+        if (waves[k].lambda == lambda && waves[k].omega == omega && waves[k].degree == degree &&
+            waves[k].sine == sine)
           return static_cast<long>(k);
       waves.push_back({lambda, omega, degree, sine});
       return static_cast<long>(waves.size()) - 1;
@@ -135,7 +139,8 @@ class Exact : public Integrator {
           (term.degree == 0 ? line_at_zero_ : line_slope_)[j] += term.cosine;
         } else {
           coefficients(j, wave(term.lambda, term.omega, term.degree, false)) += term.cosine;
-          if (term.omega != 0.0) coefficients(j, wave(term.lambda, term.omega, term.degree, true)) += term.sine;
+          if (term.omega != 0.0)
+            coefficients(j, wave(term.lambda, term.omega, term.degree, true)) += term.sine;
         }
       }
     bool changed = waves.size() != waves_.size() || coefficients != wave_coefficients_;
@@ -166,8 +171,10 @@ class Exact : public Integrator {
         const Wave& y = waves_[static_cast<std::size_t>(j)];
         if (x.lambda != y.lambda || x.omega != y.omega) continue;
         double& entry = w(states_ + i, states_ + j);
-        if (x.degree == y.degree) entry = x.sine == y.sine ? x.lambda : x.sine ? x.omega : -x.omega;
-        else if (x.degree == y.degree + 1 && x.sine == y.sine) entry = x.degree;
+        if (x.degree == y.degree)
+          entry = x.sine == y.sine ? x.lambda : x.sine ? x.omega : -x.omega;
+        else if (x.degree == y.degree + 1 && x.sine == y.sine)
+          entry = x.degree;
       }
     }
     out.wave = (w * h).exp().block(0, states_, states_, waves);

@@ -39,7 +39,8 @@ std::vector<Given> given_values(const EquationSystem& system) {
                 const Expr fallback = kind.parameters[p].fallback;
                 by_user = by_user || !(fallback && fallback.is_number(v.number));
               }
-          if (known) given[group.first_rate[m] + k] = {Given::What::value, evaluate(initial.value, numbers), by_user};
+          if (known)
+            given[group.first_rate[m] + k] = {Given::What::value, evaluate(initial.value, numbers), by_user};
         }
       }
   }
@@ -52,8 +53,10 @@ std::vector<Given> given_values(const EquationSystem& system) {
   for (const ModelInitial& initial : model.initial)
     if (const auto found = rate_by_name.find(initial.variable); found != rate_by_name.end()) {
       Given& g = given[found->second];
-      if (initial.value) g = {Given::What::value, evaluate(initial.value, numbers), true};
-      else g = {Given::What::steady, 0.0, true};
+      if (initial.value)
+        g = {Given::What::value, evaluate(initial.value, numbers), true};
+      else
+        g = {Given::What::steady, 0.0, true};
     }
   return given;
 }
@@ -121,7 +124,8 @@ class InitialProblem {
     for (const auto& e : tableau_.x_entries()) builder.add(e.row, e.column);
     for (const auto& e : tableau_.rate_entries()) builder.add(e.row, n_ + e.column);
     redundant_of_.assign(system_.rates.size(), -1);
-    for (std::size_t k = 0; k < storage_.redundant.size(); ++k) redundant_of_[storage_.redundant[k].rate] = static_cast<int>(k);
+    for (std::size_t k = 0; k < storage_.redundant.size(); ++k)
+      redundant_of_[storage_.redundant[k].rate] = static_cast<int>(k);
     for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
       if (redundant_of_[k] >= 0) {
         builder.add(n_ + k, n_ + k);
@@ -169,9 +173,12 @@ class InitialProblem {
           const Expr rate = source_rate(system_, term.source);
           if (!rate) {
             const Component& c = system_.model->components[system_.graph.edges[term.source.value].component];
-            throw ModelError({c.place, "T212", fmt::format("'{}' fixes the rate of '{}', and depends on other variables",
-                              c.name, rate_name(system_, r.rate)),
-                              {"a storage component directly in parallel (or series) with a controlled source has no state",
+            throw ModelError({c.place,
+                              "T212",
+                              fmt::format("'{}' fixes the rate of '{}', and depends on other variables",
+                                          c.name, rate_name(system_, r.rate)),
+                              {"a storage component directly in parallel (or series) with a controlled "
+                               "source has no state",
                                "put a small resistance between them"}});
           }
           total += term.sign * evaluate(rate, start);
@@ -188,8 +195,10 @@ class InitialProblem {
       details.push_back(fmt::format("no equation is left to determine {}", variable(left.columns[k])));
     for (std::size_t k = 0; k < left.rows.size() && k < 5; ++k)
       details.push_back(fmt::format("no variable is left for the {}", equation(left.rows[k])));
-    details.push_back("two components say the same, or none says what is missing: check sources, switches and ideal parts");
-    throw ModelError({{system_.model->file.string(), 0}, "T210", "the equations cannot determine all variables", details});
+    details.push_back(
+        "two components say the same, or none says what is missing: check sources, switches and ideal parts");
+    throw ModelError(
+        {{system_.model->file.string(), 0}, "T210", "the equations cannot determine all variables", details});
   }
 
   // Potentials along the tree from what is known; everything else zero.
@@ -201,12 +210,16 @@ class InitialProblem {
       const LocalSymbol& s = group.symbols[r.symbol];
       if (given_[k].what != Given::What::value) continue;
       const int c = group.components[r.member];
-      if (s.what == LocalSymbol::What::across) across[system_.graph.first_edge[c] + s.index] = given_[k].value;
-      else if (s.what == LocalSymbol::What::internal) z_[system_.internal_column(c, s.index)] = given_[k].value;
-      else z_[system_.through_column(EdgeIndex{system_.graph.first_edge[c] + s.index})] = given_[k].value;
+      if (s.what == LocalSymbol::What::across)
+        across[system_.graph.first_edge[c] + s.index] = given_[k].value;
+      else if (s.what == LocalSymbol::What::internal)
+        z_[system_.internal_column(c, s.index)] = given_[k].value;
+      else
+        z_[system_.through_column(EdgeIndex{system_.graph.first_edge[c] + s.index})] = given_[k].value;
     }
     for (std::int32_t e = 0; e < system_.graph.edge_count(); ++e)
-      if (system_.graph.edges[e].edge_class == EdgeClass::across_source) across[e] = source_value(EdgeIndex{e});
+      if (system_.graph.edges[e].edge_class == EdgeClass::across_source)
+        across[e] = source_value(EdgeIndex{e});
     for (NodeIndex node : system_.tree.order) {
       const EdgeIndex up = system_.tree.up[node.value];
       if (up.value < 0) continue;
@@ -247,7 +260,8 @@ class InitialProblem {
   }
 
   void residual(std::vector<double>& f) {
-    tableau_.residual(std::span(z_).first(n_), std::span(z_).subspan(n_), 0.0, limits_, std::span(f).first(n_));
+    tableau_.residual(std::span(z_).first(n_), std::span(z_).subspan(n_), 0.0, limits_,
+                      std::span(f).first(n_));
     for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
       double& row = f[n_ + k];
       if (redundant_of_[k] >= 0) {
@@ -300,13 +314,15 @@ class InitialProblem {
       residual(f);
       const auto bad = std::find_if(f.begin(), f.end(), [](double v) { return !std::isfinite(v); });
       if (bad != f.end()) {
-        why_ = fmt::format("the {} has no finite value", equation(static_cast<std::int32_t>(bad - f.begin())));
+        why_ =
+            fmt::format("the {} has no finite value", equation(static_cast<std::int32_t>(bad - f.begin())));
         return false;
       }
       if (!factor()) {
         const auto column = lu_->singular_column();
         why_ = column < 0 ? "the equations are singular at t = 0"
-                          : fmt::format("the equations are singular at t = 0: {} is not determined", variable(column));
+                          : fmt::format("the equations are singular at t = 0: {} is not determined",
+                                        variable(column));
         return false;
       }
       std::vector<double> step = f;
@@ -314,7 +330,8 @@ class InitialProblem {
       double largest = 0.0;
       std::int32_t which = 0;
       for (std::int32_t i = 0; i < total_; ++i) {
-        const double size = i < n_ ? std::abs(step[i]) / (1e-3 * column_scale(system_, i) + std::abs(z_[i])) : 0.0;
+        const double size =
+            i < n_ ? std::abs(step[i]) / (1e-3 * column_scale(system_, i) + std::abs(z_[i])) : 0.0;
         if (!(size <= largest)) largest = size, which = i;
         z_[i] -= step[i];
       }
@@ -323,9 +340,11 @@ class InitialProblem {
         return false;
       }
       if (largest <= 1e-9 && tableau_.limited_by() < 1e-6) return true;
-      const auto worst = std::max_element(f.begin(), f.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
-      why_ = fmt::format("Newton's iteration does not settle; largest residual {:.3g} in the {}, largest change in {}",
-                         std::abs(*worst), equation(static_cast<std::int32_t>(worst - f.begin())), variable(which));
+      const auto worst =
+          std::max_element(f.begin(), f.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+      why_ = fmt::format(
+          "Newton's iteration does not settle; largest residual {:.3g} in the {}, largest change in {}",
+          std::abs(*worst), equation(static_cast<std::int32_t>(worst - f.begin())), variable(which));
     }
     return false;
   }
@@ -344,11 +363,14 @@ class InitialProblem {
       const Component& c = system_.model->components[system_.groups[rate.group].components[rate.member]];
       std::string others;
       for (const auto& term : r.terms)
-        others += (others.empty() ? "'" : ", '") + edge_name(*system_.model, system_.graph, term.source) + "'";
-      faults.push_back({c.place, "T301",
-                        fmt::format("initial value of {} contradicts the network", rate_name(system_, r.rate)),
-                        {fmt::format("given {:g}, but {} fix it at {:g}", g.value, others, value),
-                         "give consistent values, or leave this one out"}});
+        others +=
+            (others.empty() ? "'" : ", '") + edge_name(*system_.model, system_.graph, term.source) + "'";
+      faults.push_back(
+          {c.place,
+           "T301",
+           fmt::format("initial value of {} contradicts the network", rate_name(system_, r.rate)),
+           {fmt::format("given {:g}, but it follows from {}: {:g}", g.value, others, value),
+            "give consistent values, or leave this one out"}});
     }
     if (!faults.empty()) throw ModelError(std::move(faults));
     return state;

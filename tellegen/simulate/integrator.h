@@ -18,21 +18,22 @@ namespace tellegen {
 
 struct SimulationOptions {
   double stop = 0.0, step = 0.0;
-  double sample = 0.0;              // 0: every step
+  double sample = 0.0;  // 0: every step
   std::string method = "bdf3";
-  std::string form = "auto";        // auto, tableau, minimal
-  int iterations = 0;               // Newton iterations of every step; 0: to tolerance
-  double tolerance = 1e-6;          // of Newton, in units of each variable's scale; of a step's error if adaptive
+  std::string form = "auto";  // auto, tableau, minimal
+  int iterations = 0;         // Newton iterations of every step; 0: to tolerance
+  double tolerance = 1e-6;    // of Newton, in units of each variable's scale; of a step's error if adaptive
   std::string start = "trapezoidal";  // of multistep methods: trapezoidal, or constant history
-  int start_steps = 0;              // trapezoidal steps before a multistep formula; 0: as many as it needs
-  bool refactor = false;            // factorise in every iteration, even a constant tangent
-  bool compile = true;              // false: interpret everything
+  int start_steps = 0;                // trapezoidal steps before a multistep formula; 0: as many as it needs
+  bool refactor = false;              // factorise in every iteration, even a constant tangent
+  bool compile = true;                // false: interpret everything
 };
 
 struct Statistics {
   std::int64_t steps = 0, iterations = 0, worst_iterations = 0, factorisations = 0, events = 0;
-  std::int64_t unknowns = 0;       // of the equations solved in each step
-  std::string executor;            // "whole, compiled", "batch, interpreted", ...
+  std::int64_t unknowns = 0;  // of the equations solved in each step
+  bool variable_step = false;
+  std::string executor;  // "whole step, compiled", "kernels per kind, interpreted", ...
 };
 
 // A model made ready for integration. Everything here stays unchanged while integrators run.
@@ -40,9 +41,10 @@ struct Problem {
   const EquationSystem* system = nullptr;
   Storage storage;
   InitialState initial;
-  std::vector<Expr> outputs;       // in column symbols and t
-  double step = 0.0;               // adjusted so that a whole number fits into the sample interval
-  std::int64_t stride = 1;         // steps per sample
+  std::vector<Expr> outputs;  // in column symbols and t
+  std::vector<std::string> output_names;
+  double step = 0.0;        // adjusted so that a whole number fits into the sample interval
+  std::int64_t stride = 1;  // steps per sample
   SimulationOptions options;
 };
 
@@ -55,6 +57,9 @@ class Integrator {
   virtual std::string failure() const = 0;  // at what time, which variables
   virtual Statistics statistics() const = 0;
 };
+
+// The message of a row of outputs that is not finite; empty where all are.
+std::string not_finite(const Problem& problem, const double* row, double t);
 
 struct IntegratorEntry {
   std::string_view name, summary;

@@ -1,4 +1,8 @@
 // The table of integration methods. To add one, add a row.
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "tellegen/simulate/adaptive.h"
 #include "tellegen/simulate/integrator.h"
 #include "tellegen/simulate/minimal_problem.h"
@@ -14,7 +18,8 @@ constexpr std::int32_t whole_step_limit = 64;
 std::unique_ptr<Integrator> fixed_step(const Problem& problem) {
   if (problem.options.form == "minimal") return minimal_fixed_step(problem);
   Network network = build_network(*problem.system);
-  if (network.size() <= whole_step_limit) return std::make_unique<WholeIntegrator>(problem, std::move(network));
+  if (network.size() <= whole_step_limit)
+    return std::make_unique<WholeIntegrator>(problem, std::move(network));
   return std::make_unique<NetworkIntegrator>(problem, std::move(network));
 }
 
@@ -32,5 +37,14 @@ constexpr IntegratorEntry table[] = {
 }  // namespace
 
 std::span<const IntegratorEntry> integrators() { return table; }
+
+std::string not_finite(const Problem& problem, const double* row, double t) {
+  for (std::size_t k = 0; k < problem.outputs.size(); ++k)
+    if (!std::isfinite(row[k]))
+      return fmt::format(
+          "the solution is not finite any more at t = {:.9g} s: {}", t,
+          k < problem.output_names.size() ? problem.output_names[k] : fmt::format("output {}", k + 1));
+  return {};
+}
 
 }  // namespace tellegen

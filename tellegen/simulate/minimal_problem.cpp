@@ -12,6 +12,7 @@ MinimalProblem::MinimalProblem(const Problem& full)
   problem.step = full.step;
   problem.stride = full.stride;
   problem.options = full.options;
+  problem.output_names = full.output_names;
   for (Expr output : full.outputs) problem.outputs.push_back(in_minimal_columns(form, output));
   const auto value = [&](std::int32_t rate) {
     const Rate& r = tableau.rates[rate];
@@ -24,14 +25,16 @@ MinimalProblem::MinimalProblem(const Problem& full)
     problem.initial.rates.push_back(full.initial.rates[k]);
   }
   for (std::int32_t c : form.unknown_columns)
-    problem.initial.x.push_back(c < tableau.size() ? full.initial.x[c] : full.initial.rates[c - tableau.size()]);
+    problem.initial.x.push_back(c < tableau.size() ? full.initial.x[c]
+                                                   : full.initial.rates[c - tableau.size()]);
 }
 
 namespace {
 
 class MinimalFixedStep : public Integrator {
  public:
-  explicit MinimalFixedStep(const Problem& full) : minimal_(full), inner_(minimal_.problem, build_network(minimal_.system)) {}
+  explicit MinimalFixedStep(const Problem& full)
+      : minimal_(full), inner_(minimal_.problem, build_network(minimal_.system)) {}
   std::int64_t advance(std::int64_t samples, double* rows) override { return inner_.advance(samples, rows); }
   std::string failure() const override { return inner_.failure(); }
   Statistics statistics() const override {
@@ -47,6 +50,8 @@ class MinimalFixedStep : public Integrator {
 
 }  // namespace
 
-std::unique_ptr<Integrator> minimal_fixed_step(const Problem& problem) { return std::make_unique<MinimalFixedStep>(problem); }
+std::unique_ptr<Integrator> minimal_fixed_step(const Problem& problem) {
+  return std::make_unique<MinimalFixedStep>(problem);
+}
 
 }  // namespace tellegen

@@ -7,7 +7,9 @@
 namespace tellegen {
 
 NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network)
-    : problem_(problem), network_(std::move(network)), plan_(plan_method(problem.options, problem.step)),
+    : problem_(problem),
+      network_(std::move(network)),
+      plan_(plan_method(problem.options, problem.step)),
       state_(start_state(network_, problem.initial)) {
   options_.tolerance = problem.options.tolerance;
   options_.project = plan_.project;
@@ -15,9 +17,11 @@ NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network)
   if (plan_.start_steps > 0) {
     WholeStepOptions starting = options_;
     starting.keep_all_past = true;
-    start_ = std::make_unique<NetworkStep>(network_, problem.storage, trapezoidal(problem.step), problem.outputs, state_, starting);
+    start_ = std::make_unique<NetworkStep>(network_, problem.storage, trapezoidal(problem.step),
+                                           problem.outputs, state_, starting);
   }
-  step_ = std::make_unique<NetworkStep>(network_, problem.storage, plan_.scheme, problem.outputs, state_, options_);
+  step_ = std::make_unique<NetworkStep>(network_, problem.storage, plan_.scheme, problem.outputs, state_,
+                                        options_);
   const bool compiled = problem.options.compile && step_->compile();
   statistics_.unknowns = network_.size();
   statistics_.executor = compiled ? "kernels per kind, compiled" : "kernels per kind, interpreted";
@@ -32,8 +36,9 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
       const double t = problem_.step * static_cast<double>(statistics_.steps + 1);
       const auto result = step.step(t, problem_.options.iterations, 50);
       if (!result.converged) {
-        failure_ = fmt::format("Newton's iteration did not converge in the step to t = {:.9g} s; the largest change is in '{}'",
-                               t, step.largest_change());
+        failure_ = fmt::format(
+            "Newton's iteration did not converge in the step to t = {:.9g} s; the largest change is in '{}'",
+            t, step.largest_change());
         return sample;
       }
       ++statistics_.steps;
@@ -46,12 +51,8 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
         if (statistics_.steps == plan_.start_steps) step_->load(state_);
       }
     }
-    for (std::size_t k = 0; k < width; ++k)
-      if (!std::isfinite(rows[k])) {
-        failure_ = fmt::format("the solution is not finite any more at t = {:.9g} s (output {})",
-                               problem_.step * static_cast<double>(statistics_.steps), k + 1);
-        return sample;
-      }
+    failure_ = not_finite(problem_, rows, problem_.step * static_cast<double>(statistics_.steps));
+    if (!failure_.empty()) return sample;
     rows += width;
   }
   return samples;

@@ -13,8 +13,13 @@ constexpr int sections = 6, recovery = 5;
 }  // namespace
 
 NetworkStep::NetworkStep(const Network& network, const Storage& storage, const Scheme& scheme,
-                         std::span<const Expr> outputs, const StepState& state, const WholeStepOptions& options)
-    : network_(network), system_(*network.system), storage_(storage), scheme_(scheme), options_(options),
+                         std::span<const Expr> outputs, const StepState& state,
+                         const WholeStepOptions& options)
+    : network_(network),
+      system_(*network.system),
+      storage_(storage),
+      scheme_(scheme),
+      options_(options),
       pool_(*system_.model->pool) {
   PatternBuilder pattern(network.size());
   groups_.reserve(network.groups.size());
@@ -44,8 +49,11 @@ NetworkStep::NetworkStep(const Network& network, const Storage& storage, const S
   if (constant_tangent_) {
     if (!lu_->factor(base_)) {
       const auto column = lu_->singular_column();
-      throw SimulationError(fmt::format("the equations of a step are singular{}",
-                            column < 0 ? "" : ": not determined is " + column_name(system_, network_.column_of[column])), 0.0);
+      throw SimulationError(
+          fmt::format(
+              "the equations of a step are singular{}",
+              column < 0 ? "" : ": not determined is " + column_name(system_, network_.column_of[column])),
+          0.0);
     }
     solver_ = std::make_unique<RowSolver>(*lu_, sources_);
   }
@@ -111,7 +119,8 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
   uniforms.push_back({alpha, scheme_.alpha});
   const std::int32_t time = input(group.time, 1, InputSource::uniform);
   std::vector<Expr> past_factor;
-  for (int age = 0; age < 3; ++age) past_factor.push_back(uniform(fmt::format("~past{}", age), scheme_.past[age]));
+  for (int age = 0; age < 3; ++age)
+    past_factor.push_back(uniform(fmt::format("~past{}", age), scheme_.past[age]));
   const std::size_t first_parameter = inputs.size();
   for (Expr p : group.parameters) input(p, 0, InputSource::member);
   std::vector<std::vector<std::int32_t>> past(group.rated.size());
@@ -165,20 +174,24 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
       new_rate.push_back(root(form.alpha * value + form.histories[k], 4));
   }
   Expr largest;
-  const auto add_change = [&](Expr e) { largest = largest ? pool_.call("max", {largest, list.define(e)}) : list.define(e); };
+  const auto add_change = [&](Expr e) {
+    largest = largest ? pool_.call("max", {largest, list.define(e)}) : list.define(e);
+  };
   for (std::size_t k = 0; k < form.iterated.size(); ++k) {
     const int s = form.iterated[k];
     const Expr value = list.define(form.symbol_values[s]);
     new_iterate.push_back(root(value, 3));
     if (std::find(form.nonlinear.begin(), form.nonlinear.end(), s) == form.nonlinear.end()) continue;
     const double scale = group.plus[s][0] >= 0 ? column_scale(system_, group.plus[s][0]) : 1.0;
-    add_change(pool_.call("abs", {value - form.iterates[k]}) / (options_.tolerance * (pool_.call("abs", {value}) + scale)));
+    add_change(pool_.call("abs", {value - form.iterates[k]}) /
+               (options_.tolerance * (pool_.call("abs", {value}) + scale)));
   }
   for (const auto& x : form.exponentials) {
     new_limited.push_back(root(x.limited, 2));
     const Expr u = list.define(x.argument);
     const Expr far_off = pool_.call("lt", {pool_.call("max", {u, x.limited}), pool_.number(-30)});
-    add_change(pool_.call("if", {far_off, pool_.number(0), pool_.call("abs", {u - x.limited}) / std::sqrt(options_.tolerance)}));
+    add_change(pool_.call("if", {far_off, pool_.number(0),
+                                 pool_.call("abs", {u - x.limited}) / std::sqrt(options_.tolerance)}));
   }
   if (largest) change.push_back(root(largest, 3));
   for (Expr v : form.symbol_values) symbols.push_back(root(v, recovery));
@@ -202,8 +215,20 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
     for (RootStamp& s : *l) exports.push_back(s.root = program.roots[s.root]);
   const auto section_of = program.section_of;
 
-  GroupStep step{Batch(std::move(program), std::move(sources), exports, group.size()), past, rate, iterates, previous,
-                 new_value, new_rate, new_iterate, new_limited, change, symbols, nodes, time, {}};
+  GroupStep step{Batch(std::move(program), std::move(sources), exports, group.size()),
+                 past,
+                 rate,
+                 iterates,
+                 previous,
+                 new_value,
+                 new_rate,
+                 new_iterate,
+                 new_limited,
+                 change,
+                 symbols,
+                 nodes,
+                 time,
+                 {}};
   for (const auto& [k, value] : uniforms) step.batch.uniform(k) = value;
   // Matrix entries: the numbers of the pattern's entries for now, positions once it is built.
   for (const RootStamp& s : stamps) {
@@ -216,14 +241,16 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
   // Right-hand sides: each distinct register is one array of sources.
   std::vector<std::pair<std::int32_t, std::int32_t>> array_of;  // register -> first source
   for (const RootStamp& c : constants) {
-    auto found = std::find_if(array_of.begin(), array_of.end(), [&](const auto& a) { return a.first == c.root; });
+    auto found =
+        std::find_if(array_of.begin(), array_of.end(), [&](const auto& a) { return a.first == c.root; });
     if (found == array_of.end()) {
       array_of.push_back({c.root, source_count_});
       source_count_ += group.size();
       found = array_of.end() - 1;
     }
     for (std::int32_t m = 0; m < group.size(); ++m)
-      if (placed.rows[c.row][m] >= 0) sources_.push_back({placed.rows[c.row][m], found->second + m, -c.factor});
+      if (placed.rows[c.row][m] >= 0)
+        sources_.push_back({placed.rows[c.row][m], found->second + m, -c.factor});
   }
   groups_.push_back(std::move(step));
   source_arrays_.push_back(std::move(array_of));
@@ -244,15 +271,18 @@ void NetworkStep::place(const StepState& state) {
   const auto zero = static_cast<std::int32_t>(work_.size()) - 1;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     Batch& batch = groups_[g].batch;
-    for (const auto& [reg, first] : source_arrays_[g]) batch.array(reg) = work_.data() + network_.size() + first;
+    for (const auto& [reg, first] : source_arrays_[g])
+      batch.array(reg) = work_.data() + network_.size() + first;
     batch.allocate();
     const Group& group = system_.groups[g];
     for (std::size_t p = 0; p < group.parameters.size(); ++p)
-      std::copy(group.values[p].begin(), group.values[p].end(), batch.array(first_parameter_[g] + static_cast<std::int32_t>(p)));
+      std::copy(group.values[p].begin(), group.values[p].end(),
+                batch.array(first_parameter_[g] + static_cast<std::int32_t>(p)));
     const auto& terminals = network_.groups[g].terminals;
     for (std::size_t t = 0; t < terminals.size(); ++t)
       for (std::int32_t m = 0; m < group.size(); ++m)
-        batch.index(first_terminal_[g] + static_cast<std::int32_t>(t))[m] = terminals[t][m] < 0 ? zero : position_[terminals[t][m]];
+        batch.index(first_terminal_[g] + static_cast<std::int32_t>(t))[m] =
+            terminals[t][m] < 0 ? zero : position_[terminals[t][m]];
   }
   load(state);
 }
@@ -271,9 +301,11 @@ void NetworkStep::load(const StepState& state) {
       }
     for (std::int32_t m = 0; m < group.size(); ++m) {
       for (std::size_t k = 0; k < step.iterates.size(); ++k, ++next_iterate)
-        step.batch.array(step.iterates[k])[m] = step.batch.array(step.new_iterate[k])[m] = state.iterates[next_iterate];
+        step.batch.array(step.iterates[k])[m] = step.batch.array(step.new_iterate[k])[m] =
+            state.iterates[next_iterate];
       for (std::size_t k = 0; k < step.previous.size(); ++k, ++next_previous)
-        step.batch.array(step.previous[k])[m] = step.batch.array(step.new_limited[k])[m] = state.previous[next_previous];
+        step.batch.array(step.previous[k])[m] = step.batch.array(step.new_limited[k])[m] =
+            state.previous[next_previous];
     }
   }
 }
@@ -291,8 +323,10 @@ void NetworkStep::store(StepState& state) {
         state.rate[r] = step.batch.array(step.rate[k])[m];
       }
     for (std::int32_t m = 0; m < group.size(); ++m) {
-      for (std::size_t k = 0; k < step.iterates.size(); ++k) state.iterates[next_iterate++] = step.batch.array(step.new_iterate[k])[m];
-      for (std::size_t k = 0; k < step.previous.size(); ++k) state.previous[next_previous++] = step.batch.array(step.new_limited[k])[m];
+      for (std::size_t k = 0; k < step.iterates.size(); ++k)
+        state.iterates[next_iterate++] = step.batch.array(step.new_iterate[k])[m];
+      for (std::size_t k = 0; k < step.previous.size(); ++k)
+        state.previous[next_previous++] = step.batch.array(step.new_limited[k])[m];
     }
   }
 }
@@ -315,9 +349,7 @@ bool NetworkStep::assemble_and_factor() {
       for (std::int32_t m = 0; m < g.batch.members(); ++m)
         if (stamp.position[m] >= 0) values_[stamp.position[m]] += stamp.factor * v[m];
     }
-  // Pivots chosen once serve until one of them fails.
-  if (factored_ && lu_->refactor(values_)) return true;
-  return factored_ = lu_->factor(values_);
+  return lu_->refactor(values_);
 }
 
 NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_iterations) {
@@ -334,8 +366,10 @@ NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_it
     const int most = fixed_iterations > 0 ? fixed_iterations : iterative ? max_iterations : 1;
     for (;;) {
       for (GroupStep& g : groups_) {
-        for (std::size_t k = 0; k < g.iterates.size(); ++k) std::swap(g.batch.array(g.iterates[k]), g.batch.array(g.new_iterate[k]));
-        for (std::size_t k = 0; k < g.previous.size(); ++k) std::swap(g.batch.array(g.previous[k]), g.batch.array(g.new_limited[k]));
+        for (std::size_t k = 0; k < g.iterates.size(); ++k)
+          std::swap(g.batch.array(g.iterates[k]), g.batch.array(g.new_iterate[k]));
+        for (std::size_t k = 0; k < g.previous.size(); ++k)
+          std::swap(g.batch.array(g.previous[k]), g.batch.array(g.new_limited[k]));
         g.batch.run(2, work_.data());
       }
       ++result.iterations;
@@ -379,7 +413,8 @@ void NetworkStep::move_on() {
       g.batch.array(g.past[k][0]) = newest;
       newest = free;
     }
-    for (std::size_t k = 0; k < g.new_rate.size(); ++k) std::swap(g.batch.array(g.rate[k]), g.batch.array(g.new_rate[k]));
+    for (std::size_t k = 0; k < g.new_rate.size(); ++k)
+      std::swap(g.batch.array(g.rate[k]), g.batch.array(g.new_rate[k]));
   }
 }
 
@@ -438,7 +473,8 @@ void NetworkStep::outputs(double t, double* row) {
     }
   }
   interpret(output_program_, 0, output_registers_.data());
-  for (std::size_t k = 0; k < output_program_.roots.size(); ++k) row[k] = output_registers_[output_program_.roots[k]];
+  for (std::size_t k = 0; k < output_program_.roots.size(); ++k)
+    row[k] = output_registers_[output_program_.roots[k]];
 }
 
 }  // namespace tellegen

@@ -24,8 +24,8 @@ namespace tellegen {
 
 class NetworkStep {
  public:
-  NetworkStep(const Network& network, const Storage& storage, const Scheme& scheme, std::span<const Expr> outputs,
-              const StepState& state, const WholeStepOptions& options);
+  NetworkStep(const Network& network, const Storage& storage, const Scheme& scheme,
+              std::span<const Expr> outputs, const StepState& state, const WholeStepOptions& options);
   bool compile();
 
   struct Result {
@@ -36,15 +36,15 @@ class NetworkStep {
   void outputs(double t, double* row);  // after a step
   void load(const StepState& state);
   void store(StepState& state);
-  std::string largest_change() const;   // after a step that did not converge
+  std::string largest_change() const;  // after a step that did not converge
 
  private:
   struct GroupStep {
     Batch batch;
-    std::vector<std::vector<std::int32_t>> past;  // [rated][age]: input registers
-    std::vector<std::int32_t> rate, iterates, previous;           // input registers
+    std::vector<std::vector<std::int32_t>> past;         // [rated][age]: input registers
+    std::vector<std::int32_t> rate, iterates, previous;  // input registers
     std::vector<std::int32_t> new_value, new_rate, new_iterate, new_limited, change;  // roots' registers
-    std::vector<std::int32_t> symbol_register, node_register;     // recovered
+    std::vector<std::int32_t> symbol_register, node_register;                         // recovered
     std::int32_t time = 0;
     // Entries of the matrix: root register and where it goes for each member.
     struct Stamp {
@@ -70,14 +70,15 @@ class NetworkStep {
   WholeStepOptions options_;
   Pool& pool_;
   std::vector<GroupStep> groups_;
-  std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>> source_arrays_;  // per group: register, first source
-  std::vector<std::int32_t> first_parameter_, first_terminal_;                     // per group: input registers
+  std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>>
+      source_arrays_;                                           // per group: register, first source
+  std::vector<std::int32_t> first_parameter_, first_terminal_;  // per group: input registers
   std::vector<RowSource> sources_;
   std::int32_t source_count_ = 0;
   std::unique_ptr<SparseLu> lu_;
   std::unique_ptr<RowSolver> solver_;
-  bool constant_tangent_ = true, factored_ = false, pending_ = false;
-  std::vector<double> work_;        // unknowns (in the order of position_), sources, a zero for the datum
+  bool constant_tangent_ = true, pending_ = false;
+  std::vector<double> work_;  // unknowns (in the order of position_), sources, a zero for the datum
   std::vector<std::int32_t> position_;
   std::vector<double> base_, values_, right_;
   // Outputs: which columns they need and how to get them.

@@ -10,6 +10,7 @@
 #include <Eigen/Dense>
 #include <cmath>
 
+#include "tellegen/equations/exponentials.h"
 #include "tellegen/program/batch.h"
 #include "tellegen/simulate/minimal_problem.h"
 
@@ -19,11 +20,16 @@ namespace {
 class Rk4 : public Integrator {
  public:
   explicit Rk4(const Problem& full)
-      : minimal_(full), states_(minimal_.form.states.size()), unknowns_(minimal_.form.unknowns.size()), batch_(make_batch()) {
-    z_.assign(minimal_.problem.initial.x.begin(), minimal_.problem.initial.x.begin() + static_cast<long>(states_));
+      : minimal_(full),
+        states_(minimal_.form.states.size()),
+        unknowns_(minimal_.form.unknowns.size()),
+        batch_(make_batch()) {
+    z_.assign(minimal_.problem.initial.x.begin(),
+              minimal_.problem.initial.x.begin() + static_cast<long>(states_));
     stage_ = z_;
     for (auto& k : slope_) k.assign(states_, 0.0);
-    w_ = Eigen::Map<const Eigen::VectorXd>(minimal_.problem.initial.x.data() + states_, static_cast<long>(unknowns_));
+    w_ = Eigen::Map<const Eigen::VectorXd>(minimal_.problem.initial.x.data() + states_,
+                                           static_cast<long>(unknowns_));
     jacobian_.resize(static_cast<long>(unknowns_), static_cast<long>(unknowns_));
     residual_.resize(static_cast<long>(unknowns_));
     lu_ = Eigen::PartialPivLU<Eigen::MatrixXd>(static_cast<long>(unknowns_));
@@ -61,14 +67,13 @@ class Rk4 : public Integrator {
       const double t = h * static_cast<double>(statistics_.steps);
       if (!solve_unknowns(t, z_)) return sample;
       batch_.run(3, nullptr);
-      for (std::size_t k = 0; k < problem.outputs.size(); ++k) {
-        *rows = batch_.array(batch_.program().roots[output_root_ + k])[0];
-        if (!std::isfinite(*rows++)) {
-          failure_ = fmt::format("the solution is not finite any more at t = {:.9g} s: rk4 is explicit, the step is too long "
-                                 "for the fastest part of the model", t);
-          return sample;
-        }
+      for (std::size_t k = 0; k < problem.outputs.size(); ++k) rows[k] = root(output_root_ + k);
+      failure_ = not_finite(problem, rows, t);
+      if (!failure_.empty()) {
+        failure_ += "; rk4 is explicit, the step is too long for the fastest part of the model";
+        return sample;
       }
+      rows += problem.outputs.size();
     }
     return samples;
   }
@@ -86,17 +91,35 @@ class Rk4 : public Integrator {
     for (Expr w : form.unknowns) inputs.push_back({w, 1});
     inputs.push_back({pool.symbol("t"), 1});
     for (Expr p : form.parameters) inputs.push_back({p, 0});
+    // Exponentials limited between iterations, as everywhere.
+    std::vector<Expr> residuals = form.residuals;
+    const auto exponentials = limit_exponentials(pool, residuals);
+    Assignments list(pool);
+    previous_input_ = inputs.size();
+    Expr farthest = pool.number(0);
+    for (const auto& x : exponentials) {
+      const Expr previous = pool.symbol("~previous" + x.limited.name());
+      inputs.push_back({previous, 1});
+      list.assign(x.limited, pool.call("junction_limit", {x.argument, previous}));
+      const Expr matters = pool.call("gt", {pool.call("max", {x.argument, x.limited}), pool.number(-30)});
+      farthest = pool.call("max", {farthest, matters * pool.call("abs", {x.argument - x.limited})});
+    }
     std::vector<ProgramRoot> roots;
-    for (Expr g : form.residuals) roots.push_back({g, 1});
-    for (Expr g : form.residuals)
+    for (Expr g : residuals) roots.push_back({g, 1});
+    for (Expr g : residuals)
       for (Expr d : gradient(g, form.unknowns)) roots.push_back({d, 1});
+    limited_root_ = roots.size();
+    exponentials_ = exponentials.size();
+    for (const auto& x : exponentials) roots.push_back({x.limited, 1});
+    roots.push_back({farthest, 1});
     slope_root_ = roots.size();
     for (Expr f : form.derivatives) roots.push_back({f, 2});
     output_root_ = roots.size();
     for (Expr o : minimal_.problem.outputs) roots.push_back({o, 3});
-    Program program = make_program(pool, inputs, {}, roots, 4);
+    Program program = make_program(pool, inputs, list.list(), roots, 4);
     const std::vector<std::int32_t> exports = program.roots;
-    return Batch(std::move(program), std::vector<InputSource>(inputs.size(), InputSource::uniform), exports, 1);
+    return Batch(std::move(program), std::vector<InputSource>(inputs.size(), InputSource::uniform), exports,
+                 1);
   }
 
   void move(double by, const std::vector<double>& slope) {
@@ -108,29 +131,38 @@ class Rk4 : public Integrator {
   bool solve_unknowns(double t, const std::vector<double>& z) {
     for (std::size_t i = 0; i < states_; ++i) batch_.uniform(static_cast<std::int32_t>(i)) = z[i];
     batch_.uniform(static_cast<std::int32_t>(states_ + unknowns_)) = t;
-    const int most = minimal_.problem.options.iterations > 0 ? minimal_.problem.options.iterations : 50;
+    const int most = minimal_.problem.options.iterations > 0 ? minimal_.problem.options.iterations : 100;
     for (int iteration = 0; unknowns_ > 0; ++iteration) {
-      for (std::size_t i = 0; i < unknowns_; ++i) batch_.uniform(static_cast<std::int32_t>(states_ + i)) = w_[static_cast<long>(i)];
+      for (std::size_t i = 0; i < unknowns_; ++i)
+        batch_.uniform(static_cast<std::int32_t>(states_ + i)) = w_[static_cast<long>(i)];
       batch_.run(1, nullptr);
       for (std::size_t i = 0; i < unknowns_; ++i) {
         residual_[static_cast<long>(i)] = root(i);
         for (std::size_t j = 0; j < unknowns_; ++j)
           jacobian_(static_cast<long>(i), static_cast<long>(j)) = root(unknowns_ + i * unknowns_ + j);
       }
+      for (std::size_t k = 0; k < exponentials_; ++k)
+        batch_.uniform(static_cast<std::int32_t>(previous_input_ + k)) = root(limited_root_ + k);
+      const bool limited = root(limited_root_ + exponentials_) > 1e-9;
       lu_.compute(jacobian_);
       residual_ = lu_.solve(residual_);
       w_ -= residual_;
       ++statistics_.iterations;
       statistics_.worst_iterations = std::max<std::int64_t>(statistics_.worst_iterations, iteration + 1);
       const double change = (residual_.array().abs() / (1.0 + w_.array().abs())).maxCoeff();
-      if (change <= minimal_.problem.options.tolerance * 1e-3) break;
+      if (!limited && change <= minimal_.problem.options.tolerance * 1e-3) break;
       if (iteration + 1 >= most) {
         if (minimal_.problem.options.iterations > 0) break;
-        failure_ = fmt::format("Newton's iteration did not converge at t = {:.9g} s", t);
+        failure_ = fmt::format(
+            "Newton's iteration did not converge at t = {:.9g} s: rk4 is explicit and steps too far for "
+            "stiff "
+            "parts such as junctions; bdf2 and tr do not",
+            t);
         return false;
       }
     }
-    for (std::size_t i = 0; i < unknowns_; ++i) batch_.uniform(static_cast<std::int32_t>(states_ + i)) = w_[static_cast<long>(i)];
+    for (std::size_t i = 0; i < unknowns_; ++i)
+      batch_.uniform(static_cast<std::int32_t>(states_ + i)) = w_[static_cast<long>(i)];
     if (unknowns_ == 0) batch_.run(1, nullptr);
     return true;
   }
@@ -143,7 +175,8 @@ class Rk4 : public Integrator {
   }
 
   MinimalProblem minimal_;
-  std::size_t states_, unknowns_, slope_root_ = 0, output_root_ = 0;
+  std::size_t states_, unknowns_, slope_root_ = 0, output_root_ = 0, limited_root_ = 0, exponentials_ = 0,
+                                  previous_input_ = 0;
   Batch batch_;
   std::vector<double> z_, stage_, slope_[4];
   Eigen::VectorXd w_, residual_;

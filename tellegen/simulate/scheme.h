@@ -1,11 +1,13 @@
 // Integration formulas in one shape:
 //
-//   rate = alpha * value + history        history = sum of past[k] * value k steps ago + past_rate * last rate
+//   rate = alpha * value + history        history = sum of past[k] * value k steps ago + past_rate * last
+//   rate
 //
 //   bdf1   (x - x1)/h                                     first order, L-stable
 //   bdf2   (3/2 x - 2 x1 + 1/2 x2)/h                      second order, L-stable
-//   bdf3   (11/6 x - 3 x1 + 3/2 x2 - 1/3 x3)/h            third order, stable but for a sliver near the imaginary axis
-//   tr     2/h (x - x1) - r1                              second order, A-stable, no damping: a wrong rate rings on
+//   bdf3   (11/6 x - 3 x1 + 3/2 x2 - 1/3 x3)/h            third order, stable but for a sliver near the
+//   imaginary axis tr     2/h (x - x1) - r1                              second order, A-stable, no damping:
+//   a wrong rate rings on
 #pragma once
 
 #include <array>
@@ -13,7 +15,7 @@
 namespace tellegen {
 
 struct Scheme {
-  int past_values = 1;         // how many earlier values it uses
+  int past_values = 1;  // how many earlier values it uses
   bool uses_rate = false;
   double alpha = 0.0;
   std::array<double, 3> past{};
@@ -22,9 +24,12 @@ struct Scheme {
 
 inline Scheme bdf(int order, double h) {
   switch (order) {
-    case 1: return {1, false, 1 / h, {-1 / h, 0, 0}, 0};
-    case 2: return {2, false, 1.5 / h, {-2 / h, 0.5 / h, 0}, 0};
-    default: return {3, false, 11.0 / (6 * h), {-3 / h, 1.5 / h, -1 / (3 * h)}, 0};
+    case 1:
+      return {1, false, 1 / h, {-1 / h, 0, 0}, 0};
+    case 2:
+      return {2, false, 1.5 / h, {-2 / h, 0.5 / h, 0}, 0};
+    default:
+      return {3, false, 11.0 / (6 * h), {-3 / h, 1.5 / h, -1 / (3 * h)}, 0};
   }
 }
 inline Scheme trapezoidal(double h) { return {1, true, 2 / h, {-2 / h, 0, 0}, -1}; }

@@ -18,6 +18,9 @@ std::vector<OutputColumn> default_outputs(const EquationSystem& system, bool all
   std::vector<OutputColumn> columns;
   if (!all)
     for (const ModelOutput& o : model.outputs) columns.push_back({o.name, o.unit, o.value});
+  for (OutputColumn& c : columns)
+    if (c.unit.empty() && c.value.is_symbol())
+      if (const auto ref = find_variable(model, c.value.name())) c.unit = variable_unit(model, *ref);
   if (columns.empty())
     for (std::int32_t c = 0; c < system.size(); ++c) {
       const std::string name = column_name(system, c);
@@ -49,7 +52,8 @@ SimulationOptions complete_options(const Model& model, SimulationOptions given) 
     std::string list;
     for (const auto& k : known) list += (list.empty() ? "" : ", ") + k;
     std::vector<std::string> details{fmt::format("known: {}", list)};
-    if (const auto near = nearest(value, known); !near.empty()) details.insert(details.begin(), fmt::format("did you mean '{}'?", near));
+    if (const auto near = nearest(value, known); !near.empty())
+      details.insert(details.begin(), fmt::format("did you mean '{}'?", near));
     wrong(fmt::format("there is no {} '{}'", what, value), details);
   };
   std::vector<std::string> methods;
@@ -63,30 +67,39 @@ SimulationOptions complete_options(const Model& model, SimulationOptions given) 
             {fmt::format("give --{0} on the command line or {0} in [simulation]", what)});
   };
   positive("stop", given.stop);
+  if (given.method == "adaptive" && given.sample == 0.0 && given.step == 0.0) given.sample = given.stop / 500;
   if (given.method != "adaptive") positive("step", given.step);
   if (given.sample != 0.0) positive("sample", given.sample);
   if (given.iterations < 0) wrong("iterations must not be negative", {});
   if (!(given.tolerance > 0.0)) wrong("tolerance must be positive", {});
-  if (given.sample > given.stop && given.stop > 0.0) wrong("the sample interval is longer than the simulation", {});
+  if (given.sample > given.stop && given.stop > 0.0)
+    wrong("the sample interval is longer than the simulation", {});
   if (!faults.empty()) throw ModelError(std::move(faults));
   return given;
 }
 
 std::string SimulationResult::brief() const {
   const double simulated = t.empty() ? 0.0 : t.back();
-  return fmt::format("{} steps of {:.6g} s in {:.3g} ms ({:.3g} x real time), {:.2f} iterations a step, {}",
-                     statistics.steps, step, 1e3 * loop_seconds, loop_seconds > 0 ? simulated / loop_seconds : 0.0,
-                     statistics.steps ? static_cast<double>(statistics.iterations) / static_cast<double>(statistics.steps) : 0.0,
-                     statistics.executor);
+  const std::string iterations =
+      statistics.iterations == 0
+          ? "constant tangent"
+          : fmt::format("{:.2f} iterations a step",
+                        static_cast<double>(statistics.iterations) /
+                            static_cast<double>(std::max<std::int64_t>(1, statistics.steps)));
+  return fmt::format("{} steps of {}{:.6g} s in {:.3g} ms ({:.3g} x real time), {}, {}", statistics.steps,
+                     statistics.variable_step ? "on average " : "", step, 1e3 * loop_seconds,
+                     loop_seconds > 0 ? simulated / loop_seconds : 0.0, iterations, statistics.executor);
 }
 
-Simulation::Simulation(const Model& model, const SimulationOptions& options, std::vector<OutputColumn> outputs)
+Simulation::Simulation(const Model& model, const SimulationOptions& options,
+                       std::vector<OutputColumn> outputs)
     : owned_(std::make_unique<EquationSystem>(build_system(model))), outputs_(std::move(outputs)) {
   problem_.system = owned_.get();
   prepare(options);
 }
 
-Simulation::Simulation(const EquationSystem& system, const SimulationOptions& options, std::vector<OutputColumn> outputs)
+Simulation::Simulation(const EquationSystem& system, const SimulationOptions& options,
+                       std::vector<OutputColumn> outputs)
     : outputs_(std::move(outputs)) {
   problem_.system = &system;
   prepare(options);
@@ -99,12 +112,17 @@ void Simulation::prepare(const SimulationOptions& options) {
   auto faults = topology_faults(*system.model, system.graph, system.tree);
   if (!faults.empty()) throw ModelError(std::move(faults));
   if (outputs_.empty()) outputs_ = default_outputs(system, false);
-  for (const OutputColumn& o : outputs_) problem_.outputs.push_back(in_columns(system, o.value));
+  for (const OutputColumn& o : outputs_) {
+    problem_.outputs.push_back(in_columns(system, o.value));
+    problem_.output_names.push_back(o.name);
+  }
   problem_.options = options;
   // A whole number of steps in every sample interval: results are exact at the samples, never interpolated.
   const double sample = options.sample > 0.0 ? options.sample : options.step;
-  problem_.stride = options.step > 0.0 ? static_cast<std::int64_t>(std::ceil(sample / options.step * (1 - 1e-9))) : 1;
+  problem_.stride =
+      options.step > 0.0 ? static_cast<std::int64_t>(std::ceil(sample / options.step * (1 - 1e-9))) : 1;
   problem_.step = sample / static_cast<double>(problem_.stride);
+  if (options.method == "adaptive" || options.method == "exact") problem_.stride = 1, problem_.step = sample;
   problem_.storage = analyse_storage(system);
   Tableau tableau(system);
   problem_.initial = find_initial_state(tableau, problem_.storage);
@@ -141,7 +159,8 @@ SimulationResult Simulation::run(const Progress& progress) {
     const std::int64_t finished = integrator_->advance(wanted, result.values.data() + (done + 1) * width);
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     result.loop_seconds += seconds;
-    result.worst_sample_seconds = std::max(result.worst_sample_seconds, seconds / static_cast<double>(std::max<std::int64_t>(1, finished)));
+    result.worst_sample_seconds = std::max(
+        result.worst_sample_seconds, seconds / static_cast<double>(std::max<std::int64_t>(1, finished)));
     done += finished;
     if (progress) progress(static_cast<double>(done) / static_cast<double>(samples));
     if (finished < wanted) {
@@ -156,7 +175,8 @@ SimulationResult Simulation::run(const Progress& progress) {
     result.names.push_back(outputs_[k].name);
     result.units.push_back(outputs_[k].unit);
     if (outputs_[k].unit.empty()) continue;
-    const double offset = units().from_si(0.0, outputs_[k].unit), slope = units().from_si(1.0, outputs_[k].unit) - offset;
+    const double offset = units().from_si(0.0, outputs_[k].unit),
+                 slope = units().from_si(1.0, outputs_[k].unit) - offset;
     if (offset == 0.0 && slope == 1.0) continue;
     for (std::int64_t row = 0; row <= done; ++row) {
       double& v = result.values[row * width + k];
@@ -164,6 +184,8 @@ SimulationResult Simulation::run(const Progress& progress) {
     }
   }
   result.statistics = integrator_->statistics();
+  if (result.statistics.steps > 0)
+    result.step = result.t.back() / static_cast<double>(result.statistics.steps);
   return result;
 }
 

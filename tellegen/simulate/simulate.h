@@ -26,11 +26,11 @@ struct SimulationResult {
   std::vector<std::string> names, units;
   std::vector<double> t, values;  // values: one row of names.size() per time, in the units above
   Statistics statistics;
-  double step = 0.0;              // the one used: it may have been shortened to fit the sample interval
-  double loop_seconds = 0.0;      // in the step loop alone
+  double step = 0.0;                  // the one taken (on average): shortened to fit the sample interval
+  double loop_seconds = 0.0;          // in the step loop alone
   double worst_sample_seconds = 0.0;  // the longest sample interval took this
-  std::string failure;            // empty: finished; otherwise why it stopped, rows so far are good
-  std::string brief() const;      // one line
+  std::string failure;                // empty: finished; otherwise why it stopped, rows so far are good
+  std::string brief() const;          // one line
 };
 
 using Progress = std::function<void(double fraction)>;
@@ -40,7 +40,8 @@ using Progress = std::function<void(double fraction)>;
 class Simulation {
  public:
   Simulation(const Model& model, const SimulationOptions& options, std::vector<OutputColumn> outputs);
-  Simulation(const EquationSystem& system, const SimulationOptions& options, std::vector<OutputColumn> outputs);
+  Simulation(const EquationSystem& system, const SimulationOptions& options,
+             std::vector<OutputColumn> outputs);
   ~Simulation();
   SimulationResult run(const Progress& progress = {});
   const Problem& problem() const { return problem_; }

@@ -1,10 +1,9 @@
 #include "tellegen/simulate/tableau.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "tellegen/equations/exponentials.h"
 #include "tellegen/symbolic/functions.h"
 
 namespace tellegen {
@@ -15,34 +14,16 @@ double symbol_value(const Group& group, int s, std::int32_t m, std::span<const d
   return (plus < 0 ? 0.0 : x[plus]) - (minus < 0 ? 0.0 : x[minus]);
 }
 
-// limexp(u) -> exp(m) (1 + u - m); returns the arguments u.
-std::vector<Expr> limit_exponentials(Pool& pool, std::vector<Expr>& equations, std::vector<Expr>& symbols) {
-  std::vector<Expr> arguments;
-  for (;;) {
-    Expr found;
-    for (Expr node : nodes_of(equations))
-      if (node.op() == Op::call && node.function().name == "limexp") {
-        found = node;
-        break;
-      }
-    if (!found) return arguments;
-    const Expr u = found.args()[0], m = pool.symbol(fmt::format("~limited{}", arguments.size()));
-    arguments.push_back(u);
-    symbols.push_back(m);
-    const ExprMap<Expr> replacement{{found, pool.call("exp", {m}) * (u - m + 1.0)}};
-    for (Expr& e : equations) e = substitute(e, replacement);
-  }
-}
-
 }  // namespace
 
 Tableau::Tableau(const EquationSystem& system) : system_(&system) {
   Pool& pool = *system.model->pool;
   for (const Group& group : system.groups) {
     GroupTableau g;
-    std::vector<Expr> equations = group.residuals, limit_symbols;
-    const std::vector<Expr> arguments = limit_exponentials(pool, equations, limit_symbols);
-    g.exponentials = static_cast<int>(arguments.size());
+    std::vector<Expr> equations = group.residuals, arguments;
+    const auto exponentials = limit_exponentials(pool, equations);
+    for (const auto& x : exponentials) arguments.push_back(x.argument);
+    g.exponentials = static_cast<int>(exponentials.size());
     g.first_limit = limits_;
     limits_ += g.exponentials * group.size();
 
@@ -51,7 +32,7 @@ Tableau::Tableau(const EquationSystem& system) : system_(&system) {
     for (int s : group.rated) inputs.push_back({group.symbols[s].rate, 0});
     for (Expr p : group.parameters) inputs.push_back({p, 0});
     inputs.push_back({group.time, 0});
-    for (Expr m : limit_symbols) inputs.push_back({m, 0});
+    for (const auto& x : exponentials) inputs.push_back({x.limited, 0});
     const auto make = [&](const std::vector<Expr>& values) {
       std::vector<ProgramRoot> roots;
       for (Expr v : values) roots.push_back({v, 0});
@@ -115,18 +96,19 @@ double Tableau::rate_value(std::span<const double> x, std::int32_t rate) const {
   return symbol_value(system_->groups[r.group], r.symbol, r.member, x);
 }
 
-void Tableau::load(const Group& group, const GroupTableau& g, std::int32_t m,
-                   std::span<const double> x, std::span<const double> rates, double t, const double* limits) {
+void Tableau::load(const Group& group, const GroupTableau& g, std::int32_t m, std::span<const double> x,
+                   std::span<const double> rates, double t, const double* limits) {
   double* r = registers_.data();
   for (int s = 0; s < static_cast<int>(group.symbols.size()); ++s) *r++ = symbol_value(group, s, m, x);
   for (std::size_t k = 0; k < group.rated.size(); ++k) *r++ = rates[group.first_rate[m] + k];
   for (const auto& values : group.values) *r++ = values[m];
   *r++ = t;
-  for (int k = 0; k < g.exponentials; ++k) *r++ = limits ? limits[g.first_limit + m * g.exponentials + k] : 0.0;
+  for (int k = 0; k < g.exponentials; ++k)
+    *r++ = limits ? limits[g.first_limit + m * g.exponentials + k] : 0.0;
 }
 
-void Tableau::residual(std::span<const double> x, std::span<const double> rates, double t, std::span<double> limits,
-                       std::span<double> f) {
+void Tableau::residual(std::span<const double> x, std::span<const double> rates, double t,
+                       std::span<double> limits, std::span<double> f) {
   std::fill(f.begin(), f.end(), 0.0);
   limited_by_ = 0.0;
   static const Function& limit = *find_function("junction_limit");
@@ -191,7 +173,8 @@ void Tableau::jacobian(std::span<const double> x, std::span<const double> rates,
   }
 }
 
-void Tableau::by_time(std::span<const double> x, std::span<const double> rates, double t, std::span<double> f) {
+void Tableau::by_time(std::span<const double> x, std::span<const double> rates, double t,
+                      std::span<double> f) {
   std::fill(f.begin(), f.end(), 0.0);
   for (std::size_t k = 0; k < groups_.size(); ++k) {
     const Group& group = system_->groups[k];

@@ -33,8 +33,8 @@ class Tableau {
   // `limits`: one number per exponential and member, the last limited argument; updated. Empty: exact.
   void residual(std::span<const double> x, std::span<const double> rates, double t, std::span<double> limits,
                 std::span<double> f);
-  void jacobian(std::span<const double> x, std::span<const double> rates, double t, std::span<const double> limits,
-                std::span<double> by_x, std::span<double> by_rate);
+  void jacobian(std::span<const double> x, std::span<const double> rates, double t,
+                std::span<const double> limits, std::span<double> by_x, std::span<double> by_rate);
   // dF/dt with everything else held, and dF/dp for a model parameter.
   void by_time(std::span<const double> x, std::span<const double> rates, double t, std::span<double> f);
   void by_parameter(std::span<const double> x, std::span<const double> rates, double t, int parameter,
@@ -43,19 +43,20 @@ class Tableau {
   // The largest |u - m| of the last residual: how far the exponentials are from their arguments.
   double limited_by() const { return limited_by_; }
 
-  double rate_value(std::span<const double> x, std::int32_t rate) const;  // the differentiated variable itself
+  double rate_value(std::span<const double> x,
+                    std::int32_t rate) const;  // the differentiated variable itself
 
  private:
   struct GroupTableau {
     Program arguments, residual, jacobian, by_time, by_parameter;
     std::vector<std::pair<int, int>> parameter_entries;  // (equation, parameter), by_parameter's roots
     int exponentials = 0;
-    std::int32_t first_limit = 0;               // exponentials * member + k
-    std::size_t first_x = 0, first_rate = 0;    // in the entries
+    std::int32_t first_limit = 0;                          // exponentials * member + k
+    std::size_t first_x = 0, first_rate = 0;               // in the entries
     std::vector<std::pair<int, int>> x_pairs, rate_pairs;  // (equation, symbol)
   };
-  void load(const Group& group, const GroupTableau& g, std::int32_t member,
-            std::span<const double> x, std::span<const double> rates, double t, const double* limits);
+  void load(const Group& group, const GroupTableau& g, std::int32_t member, std::span<const double> x,
+            std::span<const double> rates, double t, const double* limits);
 
   const EquationSystem* system_;
   std::vector<GroupTableau> groups_;

@@ -16,7 +16,8 @@ class PieceReader {
 
   std::optional<TimeFunction> read(Expr e) {
     switch (e.op()) {
-      case Op::number: return constant(e.number());
+      case Op::number:
+        return constant(e.number());
       case Op::symbol:
         if (e.name() != "t") return std::nullopt;
         return TimeFunction{{0, 0, 1, 1, 0}};
@@ -40,9 +41,12 @@ class PieceReader {
         }
         return product;
       }
-      case Op::power: return power(e);
-      case Op::call: return call(e);
-      case Op::lookup: return lookup(e);
+      case Op::power:
+        return power(e);
+      case Op::call:
+        return call(e);
+      case Op::lookup:
+        return lookup(e);
     }
     return std::nullopt;
   }
@@ -66,9 +70,12 @@ class PieceReader {
       for (const TimeTerm& b : g) {
         if (a.degree + b.degree > 1) return std::nullopt;
         // cos A cos B = (cos(A-B) + cos(A+B))/2, and so on
-        const double cc = a.cosine * b.cosine, ss = a.sine * b.sine, cs = a.cosine * b.sine, sc = a.sine * b.cosine;
-        const TimeTerm sum{a.lambda + b.lambda, a.omega + b.omega, a.degree + b.degree, 0.5 * (cc - ss), 0.5 * (cs + sc)};
-        TimeTerm difference{a.lambda + b.lambda, a.omega - b.omega, a.degree + b.degree, 0.5 * (cc + ss), 0.5 * (sc - cs)};
+        const double cc = a.cosine * b.cosine, ss = a.sine * b.sine, cs = a.cosine * b.sine,
+                     sc = a.sine * b.cosine;
+        const TimeTerm sum{a.lambda + b.lambda, a.omega + b.omega, a.degree + b.degree, 0.5 * (cc - ss),
+                           0.5 * (cs + sc)};
+        TimeTerm difference{a.lambda + b.lambda, a.omega - b.omega, a.degree + b.degree, 0.5 * (cc + ss),
+                            0.5 * (sc - cs)};
         if (difference.omega < 0) difference.omega = -difference.omega, difference.sine = -difference.sine;
         add(product, sum);
         add(product, difference);
@@ -168,7 +175,8 @@ class PieceReader {
       const auto first = positive_difference(args[0], args[1]);
       return first ? read(args[*first == (name == "max") ? 0 : 1]) : std::nullopt;
     }
-    if (name == "lt" || name == "le" || name == "gt" || name == "ge" || name == "not" || name == "and" || name == "or") {
+    if (name == "lt" || name == "le" || name == "gt" || name == "ge" || name == "not" || name == "and" ||
+        name == "or") {
       const auto c = truth(e);
       return c ? std::optional(constant(*c ? 1.0 : 0.0)) : std::nullopt;
     }
@@ -199,8 +207,10 @@ class PieceReader {
       if (slope != 0.0) {
         if (name == "exp" || name == "limexp") return TimeFunction{{slope, 0, 0, std::exp(offset), 0}};
         const double sign = slope < 0 ? -1.0 : 1.0;  // omega is kept positive
-        if (name == "sin") return TimeFunction{{0, std::abs(slope), 0, std::sin(offset), sign * std::cos(offset)}};
-        if (name == "cos") return TimeFunction{{0, std::abs(slope), 0, std::cos(offset), -sign * std::sin(offset)}};
+        if (name == "sin")
+          return TimeFunction{{0, std::abs(slope), 0, std::sin(offset), sign * std::cos(offset)}};
+        if (name == "cos")
+          return TimeFunction{{0, std::abs(slope), 0, std::cos(offset), -sign * std::sin(offset)}};
         return std::nullopt;
       }
     }

@@ -2,9 +2,9 @@
 //
 //   s(t) = sum of  t^d e^(lambda t) (c cos(omega t) + s sin(omega t))        d = 0 or 1
 //
-// Constants, ramps, sines, decaying sines, exponentials. Choices (`if`, min, max, abs, comparisons) and tables
-// with straight pieces are resolved for one interval; the end of that interval is found as well, where it is a
-// condition affine in t.
+// Constants, ramps, sines, decaying sines, exponentials. Choices (`if`, min, max, abs, comparisons) and
+// tables with straight pieces are resolved for one interval; the end of that interval is found as well, where
+// it is a condition affine in t.
 #pragma once
 
 #include <optional>

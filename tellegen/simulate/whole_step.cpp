@@ -17,7 +17,8 @@ StepState start_state(const Network& network, const InitialState& initial) {
     const auto plus = group.plus[s][m], minus = group.minus[s][m];
     return (plus < 0 ? 0.0 : initial.x[plus]) - (minus < 0 ? 0.0 : initial.x[minus]);
   };
-  for (const Rate& r : system.rates) state.value[0].push_back(value(system.groups[r.group], r.symbol, r.member));
+  for (const Rate& r : system.rates)
+    state.value[0].push_back(value(system.groups[r.group], r.symbol, r.member));
   state.value[1] = state.value[2] = state.value[0];
   state.rate = initial.rates;
   for (std::size_t g = 0; g < system.groups.size(); ++g) {
@@ -28,9 +29,11 @@ StepState start_state(const Network& network, const InitialState& initial) {
       for (int s : form.iterated) state.iterates.push_back(value(group, s, m));
       // The limited argument starts where the initial values put it.
       ExprMap<double> at{{group.time, 0.0}};
-      for (std::size_t s = 0; s < group.symbols.size(); ++s) at[group.symbols[s].symbol] = value(group, static_cast<int>(s), m);
+      for (std::size_t s = 0; s < group.symbols.size(); ++s)
+        at[group.symbols[s].symbol] = value(group, static_cast<int>(s), m);
       for (std::size_t p = 0; p < group.parameters.size(); ++p) at[group.parameters[p]] = group.values[p][m];
-      for (std::size_t k = 0; k < form.iterates.size(); ++k) at[form.iterates[k]] = value(group, form.iterated[k], m);
+      for (std::size_t k = 0; k < form.iterates.size(); ++k)
+        at[form.iterates[k]] = value(group, form.iterated[k], m);
       for (const auto& x : form.exponentials) {
         at[x.previous] = 1e300;  // far away: the limit leaves the argument as it is unless it is large
         double u = 0.0;
@@ -47,10 +50,15 @@ StepState start_state(const Network& network, const InitialState& initial) {
 // Puts the program together; see the header of whole_step.h for the idea.
 class WholeStepBuilder {
  public:
-  WholeStepBuilder(const Network& network, const Storage& storage, const Scheme& scheme, const StepState& state,
-                   const WholeStepOptions& options)
-      : network_(network), system_(*network.system), storage_(storage), scheme_(scheme), options_(options),
-        pool_(*system_.model->pool), list_(pool_) {
+  WholeStepBuilder(const Network& network, const Storage& storage, const Scheme& scheme,
+                   const StepState& state, const WholeStepOptions& options)
+      : network_(network),
+        system_(*network.system),
+        storage_(storage),
+        scheme_(scheme),
+        options_(options),
+        pool_(*system_.model->pool),
+        list_(pool_) {
     declare_inputs(state);
     for (std::size_t g = 0; g < system_.groups.size(); ++g)
       for (std::int32_t m = 0; m < system_.groups[g].size(); ++m) instantiate(static_cast<int>(g), m);
@@ -93,8 +101,10 @@ class WholeStepBuilder {
         for (std::size_t k = 0; k < form.iterated.size(); ++k) {
           const Expr value = list_.define(symbol_value(static_cast<int>(g), m, form.iterated[k]));
           iterate_root.push_back(add_root(value, 2));
-          if (std::find(form.nonlinear.begin(), form.nonlinear.end(), form.iterated[k]) != form.nonlinear.end())
-            errors.push_back(change(static_cast<int>(g), m, form.iterated[k], value, rename.at(form.iterates[k])));
+          if (std::find(form.nonlinear.begin(), form.nonlinear.end(), form.iterated[k]) !=
+              form.nonlinear.end())
+            errors.push_back(
+                change(static_cast<int>(g), m, form.iterated[k], value, rename.at(form.iterates[k])));
         }
         for (const auto& x : form.exponentials) {
           const Expr m_symbol = rename.at(x.limited);
@@ -114,18 +124,32 @@ class WholeStepBuilder {
     }
     std::vector<int> output_root;
     for (Expr output : outputs) output_root.push_back(add_root(in_solution(output), 4));
+    // Sines of time: rotated by one step, renewed now and then.
+    struct OscillatorRoots {
+      int next_sine, next_cosine, sine, cosine;
+    };
+    std::vector<OscillatorRoots> turning;
+    for (const Oscillator& o : oscillators_) {
+      const Expr turn = define(derivative(o.argument, time_) * step_);
+      const Expr c = define(pool_.call("cos", {turn})), s = define(pool_.call("sin", {turn}));
+      turning.push_back({add_root(o.sine * c + o.cosine * s, 3), add_root(o.cosine * c - o.sine * s, 3),
+                         add_root(pool_.call("sin", {o.argument}), 5),
+                         add_root(pool_.call("cos", {o.argument}), 5)});
+    }
 
     StepProgram step;
-    step.program = make_program(pool_, inputs_, list_.list(), roots, 5);
+    step.program = make_program(pool_, inputs_, list_.list(), roots, 6);
     const auto reg = [&](int root) { return step.program.roots[root]; };
     ExprMap<std::int32_t> input_register;
-    for (std::size_t k = 0; k < inputs_.size(); ++k) input_register[inputs_[k].symbol] = static_cast<std::int32_t>(k);
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      input_register[inputs_[k].symbol] = static_cast<std::int32_t>(k);
     step.time = input_register.at(time_);
     if (error_root >= 0) step.error = reg(error_root);
     const auto past = [&](int age, std::size_t k) { return input_register.at(past_[age][k]); };
     for (std::size_t k = 0; k < rates; ++k) {
       if (canonical_[k] != static_cast<int>(k)) continue;
-      if (rate_root[k] >= 0) step.step_copies.push_back({input_register.at(rate_input_[k]), reg(rate_root[k])});
+      if (rate_root[k] >= 0)
+        step.step_copies.push_back({input_register.at(rate_input_[k]), reg(rate_root[k])});
       const int ages = options_.keep_all_past ? 3 : scheme_.past_values;
       for (int age = ages - 1; age > 0; --age) step.step_copies.push_back({past(age, k), past(age - 1, k)});
       step.step_copies.push_back({past(0, k), reg(value_root[k])});
@@ -145,12 +169,21 @@ class WholeStepBuilder {
       registers.rate.push_back(input_register.at(rate_input_[canonical_[k]]));
     }
     for (int root : output_root) step.outputs.push_back(reg(root));
+    for (std::size_t k = 0; k < oscillators_.size(); ++k) {
+      const auto sine = input_register.at(oscillators_[k].sine),
+                 cosine = input_register.at(oscillators_[k].cosine);
+      step.step_copies.push_back({sine, reg(turning[k].next_sine)});
+      step.step_copies.push_back({cosine, reg(turning[k].next_cosine)});
+      step.renew_copies.push_back({sine, reg(turning[k].sine)});
+      step.renew_copies.push_back({cosine, reg(turning[k].cosine)});
+    }
     return step;
   }
 
   void fill_inputs(std::span<double> registers) const {
     for (std::size_t k = 0; k < inputs_.size(); ++k)
-      if (const auto value = numbers_.find(inputs_[k].symbol); value != numbers_.end()) registers[k] = value->second;
+      if (const auto value = numbers_.find(inputs_[k].symbol); value != numbers_.end())
+        registers[k] = value->second;
   }
 
  private:
@@ -166,16 +199,18 @@ class WholeStepBuilder {
     const int alpha_section = options_.refactor ? 2 : 0;
     alpha_ = input("~alpha", alpha_section, scheme_.alpha);
     time_ = input("t", 1, 0.0);
+    step_ = input("~step", 0, options_.step);
     std::vector<Expr> past_factor;
-    for (int age = 0; age < 3; ++age) past_factor.push_back(input(fmt::format("~past{}", age), 0, scheme_.past[age]));
+    for (int age = 0; age < 3; ++age)
+      past_factor.push_back(input(fmt::format("~past{}", age), 0, scheme_.past[age]));
     const Expr rate_factor = input("~past_rate", 0, scheme_.past_rate);
     // Variables between the same two columns are one: parallel capacitors share their history.
     std::map<std::pair<std::int32_t, std::int32_t>, int> seen;
     for (std::size_t k = 0; k < system_.rates.size(); ++k) {
       const Rate& r = system_.rates[k];
       const Group& group = system_.groups[r.group];
-      const auto [first, is_new] =
-          seen.try_emplace({group.plus[r.symbol][r.member], group.minus[r.symbol][r.member]}, static_cast<int>(k));
+      const auto [first, is_new] = seen.try_emplace(
+          {group.plus[r.symbol][r.member], group.minus[r.symbol][r.member]}, static_cast<int>(k));
       canonical_.push_back(first->second);
       if (!is_new) {
         for (auto& list : past_) list.push_back(list[first->second]);
@@ -189,7 +224,8 @@ class WholeStepBuilder {
         if (scheme_.past[age] != 0.0) terms.push_back(past_factor[age] * past_[age].back());
       }
       rate_input_.push_back(input(fmt::format("~r.{}", k), 1, state.rate[k]));
-      if (scheme_.uses_rate) terms.push_back(scheme_.past_rate == -1 ? -rate_input_.back() : rate_factor * rate_input_.back());
+      if (scheme_.uses_rate)
+        terms.push_back(scheme_.past_rate == -1 ? -rate_input_.back() : rate_factor * rate_input_.back());
       history_.push_back(define(pool_.add(terms)));
     }
     next_iterate_ = state.iterates.begin();
@@ -227,7 +263,8 @@ class WholeStepBuilder {
       rename[group.parameters[p]] = group.values[p][m] == 0.0
                                         ? pool_.number(0)
                                         : input(fmt::format("~p{}.{}.{}", g, m, p), 0, group.values[p][m]);
-    for (std::size_t k = 0; k < form.histories.size(); ++k) rename[form.histories[k]] = history_[group.first_rate[m] + k];
+    for (std::size_t k = 0; k < form.histories.size(); ++k)
+      rename[form.histories[k]] = history_[group.first_rate[m] + k];
     for (std::size_t k = 0; k < form.iterates.size(); ++k) {
       iterate_inputs_.push_back(input(fmt::format("~@{}.{}.{}", g, m, k), 2, *next_iterate_++));
       rename[form.iterates[k]] = iterate_inputs_.back();
@@ -238,7 +275,7 @@ class WholeStepBuilder {
     }
     for (const Definition& d : form.definitions) {
       const Expr symbol = pool_.symbol(fmt::format("~{}.{}{}", g, m, d.symbol.name()));
-      const Expr value = substitute(d.value, rename);
+      const Expr value = with_oscillators(substitute(d.value, rename));
       if (value.is_number() || value.is_symbol()) {
         rename[d.symbol] = value;
         continue;
@@ -260,7 +297,7 @@ class WholeStepBuilder {
       const std::int32_t row = network_group.rows[r][m];
       if (row < 0) continue;
       const CondensedRow& source = form.rows[r];
-      constant_[row] = constant_[row] + substitute(source.constant, rename);
+      constant_[row] = constant_[row] + with_oscillators(substitute(source.constant, rename));
       for (std::size_t t = 0; t < form.terminals.size(); ++t) {
         const std::int32_t column = network_group.terminals[t][m];
         if (!source.coefficients[t] || column < 0) continue;
@@ -271,6 +308,31 @@ class WholeStepBuilder {
     }
     rename_.resize(system_.groups.size());
     rename_[g].push_back(std::move(rename));
+  }
+
+  // sin and cos of arguments that grow steadily with time become inputs that the loop rotates from step to
+  // step: a few multiplications instead of a library call.
+  Expr with_oscillators(Expr e) {
+    ExprMap<Expr> replacements;
+    const Expr zero = pool_.number(0);
+    if (depends_on(e, time_))
+      e = substitute(e,
+                     {{pool_.call("max", {time_, zero}), time_}, {pool_.call("max", {zero, time_}), time_}});
+    for (Expr node : nodes_of(std::span(&e, 1))) {
+      if (node.op() != Op::call || (node.function().name != "sin" && node.function().name != "cos")) continue;
+      const Expr u = node.args()[0], slope = derivative(u, time_);
+      if (slope.is_number(0) || section_of(slope) > 0 || section_of(u) > 1) continue;
+      auto found = std::find_if(oscillators_.begin(), oscillators_.end(),
+                                [&](const Oscillator& o) { return o.argument == u; });
+      if (found == oscillators_.end()) {
+        const auto k = oscillators_.size();
+        oscillators_.push_back({u, input(fmt::format("~sine{}", k), 1, std::sin(number_of(u))),
+                                input(fmt::format("~cosine{}", k), 1, std::cos(number_of(u)))});
+        found = oscillators_.end() - 1;
+      }
+      replacements[node] = node.function().name == "sin" ? found->sine : found->cosine;
+    }
+    return replacements.empty() ? e : substitute(e, replacements);
   }
 
   Expr unknown(std::int32_t u) { return pool_.symbol(fmt::format("~x{}", u)); }
@@ -416,7 +478,11 @@ class WholeStepBuilder {
   std::vector<ProgramInput> inputs_;
   ExprMap<int> section_;
   ExprMap<double> numbers_;
-  Expr alpha_, time_;
+  Expr alpha_, time_, step_;
+  struct Oscillator {
+    Expr argument, sine, cosine;
+  };
+  std::vector<Oscillator> oscillators_;
   std::vector<Expr> past_[3], rate_input_, history_;
   std::vector<int> canonical_;
   std::vector<Expr> iterate_inputs_, previous_inputs_;
@@ -447,7 +513,8 @@ WholeStep::WholeStep(const Network& network, const Storage& storage, const Schem
 void WholeStep::load(const StepState& state) {
   double* r = loop_.registers();
   for (int age = 0; age < 3; ++age)
-    for (std::size_t k = 0; k < registers_.value[age].size(); ++k) r[registers_.value[age][k]] = state.value[age][k];
+    for (std::size_t k = 0; k < registers_.value[age].size(); ++k)
+      r[registers_.value[age][k]] = state.value[age][k];
   for (std::size_t k = 0; k < registers_.rate.size(); ++k) r[registers_.rate[k]] = state.rate[k];
   for (std::size_t k = 0; k < registers_.iterates.size(); ++k)
     r[registers_.iterates[k]] = r[registers_.iterate_sources[k]] = state.iterates[k];
@@ -455,13 +522,37 @@ void WholeStep::load(const StepState& state) {
     r[registers_.previous[k]] = r[registers_.previous_sources[k]] = state.previous[k];
 }
 
+std::string WholeStep::still_changing(const Network& network) const {
+  const double* r = const_cast<WholeStep*>(this)->loop_.registers();
+  const EquationSystem& system = *network.system;
+  double largest = -1.0;
+  std::string name = "nothing";
+  std::size_t k = 0;
+  for (std::size_t g = 0; g < system.groups.size(); ++g)
+    for (std::int32_t m = 0; m < system.groups[g].size(); ++m)
+      for (int s : network.groups[g].form.iterated) {
+        const double change = std::abs(r[registers_.iterate_sources[k]] - r[registers_.iterates[k]]);
+        ++k;
+        if (change <= largest) continue;
+        largest = change;
+        const int c = system.groups[g].components[m];
+        const std::string local = system.groups[g].symbols[s].symbol.name();
+        name = c < 0 ? column_name(system, system.groups[g].plus[s][m])
+                     : system.model->components[c].name + "." + local;
+      }
+  return name;
+}
+
 void WholeStep::store(StepState& state) const {
   const double* r = const_cast<WholeStep*>(this)->loop_.registers();
   for (int age = 0; age < 3; ++age)
-    for (std::size_t k = 0; k < registers_.value[age].size(); ++k) state.value[age][k] = r[registers_.value[age][k]];
+    for (std::size_t k = 0; k < registers_.value[age].size(); ++k)
+      state.value[age][k] = r[registers_.value[age][k]];
   for (std::size_t k = 0; k < registers_.rate.size(); ++k) state.rate[k] = r[registers_.rate[k]];
-  for (std::size_t k = 0; k < registers_.iterates.size(); ++k) state.iterates[k] = r[registers_.iterate_sources[k]];
-  for (std::size_t k = 0; k < registers_.previous.size(); ++k) state.previous[k] = r[registers_.previous_sources[k]];
+  for (std::size_t k = 0; k < registers_.iterates.size(); ++k)
+    state.iterates[k] = r[registers_.iterate_sources[k]];
+  for (std::size_t k = 0; k < registers_.previous.size(); ++k)
+    state.previous[k] = r[registers_.previous_sources[k]];
 }
 
 }  // namespace tellegen

@@ -28,22 +28,24 @@ struct StepState {
 StepState start_state(const Network& network, const InitialState& initial);
 
 struct WholeStepOptions {
-  double tolerance = 1e-6;    // of Newton, in units of each variable's scale
-  bool project = true;        // rates of redundant storage from the states' (trapezoidal rule)
-  bool keep_all_past = false; // keep earlier values even if the formula does not need them (start-up)
-  bool refactor = false;      // eliminate in every iteration, although the tangent is constant
+  double step = 0.0;           // length
+  double tolerance = 1e-6;     // of Newton, in units of each variable's scale
+  bool project = true;         // rates of redundant storage from the states' (trapezoidal rule)
+  bool keep_all_past = false;  // keep earlier values even if the formula does not need them (start-up)
+  bool refactor = false;       // eliminate in every iteration, although the tangent is constant
 };
 
 class WholeStep {
  public:
   // Outputs are expressions of column symbols and t.
-  WholeStep(const Network& network, const Storage& storage, const Scheme& scheme, std::span<const Expr> outputs,
-            const StepState& state, const WholeStepOptions& options);
+  WholeStep(const Network& network, const Storage& storage, const Scheme& scheme,
+            std::span<const Expr> outputs, const StepState& state, const WholeStepOptions& options);
 
   StepLoop& loop() { return loop_; }
   void load(const StepState& state);
   void store(StepState& state) const;
-  // Iterated variables by how much they still change: for messages.
+  std::string still_changing(
+      const Network& network) const;  // after a step that did not converge: which variable
   std::int32_t instructions() const { return static_cast<std::int32_t>(loop_.program().program.code.size()); }
 
  private:

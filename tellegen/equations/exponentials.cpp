@@ -1,0 +1,24 @@
+#include "tellegen/equations/exponentials.h"
+
+#include <fmt/format.h>
+
+namespace tellegen {
+
+std::vector<LimitedExponential> limit_exponentials(Pool& pool, std::vector<Expr>& equations) {
+  std::vector<LimitedExponential> list;
+  for (;;) {
+    Expr found;
+    for (Expr node : nodes_of(equations))  // children before parents
+      if (node.op() == Op::call && node.function().name == "limexp") {
+        found = node;
+        break;
+      }
+    if (!found) return list;
+    const Expr u = found.args()[0], m = pool.symbol(fmt::format("~limited{}", list.size()));
+    list.push_back({u, m});
+    const ExprMap<Expr> replacement{{found, pool.call("exp", {m}) * (u - m + 1.0)}};
+    for (Expr& e : equations) e = substitute(e, replacement);
+  }
+}
+
+}  // namespace tellegen

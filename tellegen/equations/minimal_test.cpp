@@ -1,0 +1,136 @@
+#include "tellegen/equations/minimal.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tellegen/equations/test_text.h"
+
+namespace tellegen {
+namespace {
+
+struct Reduced {
+  explicit Reduced(Model m)
+      : model(std::move(m)),
+        system(build_system(model)),
+        storage(analyse_storage(system)),
+        form(minimal_form(system, storage)) {}
+  explicit Reduced(std::string_view text) : Reduced(model_of(text)) {}
+  Model model;
+  EquationSystem system;
+  Storage storage;
+  MinimalForm form;
+
+  double a(std::size_t row, std::size_t column) const { return form.a[row * form.states.size() + column]; }
+  std::size_t state(const std::string& name) const {
+    for (std::size_t k = 0; k < form.state_rates.size(); ++k)
+      if (rate_name(system, form.state_rates[k]) == name) return k;
+    ADD_FAILURE() << "no state " << name;
+    return 0;
+  }
+};
+
+std::string code_of(std::string_view text) {
+  try {
+    Reduced reduced(text);
+    return "";
+  } catch (const ModelError& error) {
+    return error.faults()[0].code;
+  }
+}
+
+TEST(MinimalForm, of_the_rlc_has_two_states_of_three_rates) {
+  const Reduced r(shipped_model("rlc"));
+  EXPECT_EQ(r.system.rates.size(), 3u);
+  EXPECT_EQ(r.form.states.size(), 2u);
+  EXPECT_TRUE(r.form.linear());
+  // 0.6 V3' = (E1 - V3)/10 - I, 0.1 I' = V3
+  const std::size_t v = r.state("l1.i") == 0 ? 1 : 0, i = 1 - v;
+  EXPECT_NEAR(r.a(v, v), -1 / 6.0, 1e-14);
+  EXPECT_NEAR(r.a(v, i), -1 / 0.6, 1e-14);
+  EXPECT_NEAR(r.a(i, v), 10.0, 1e-13);
+  EXPECT_NEAR(r.a(i, i), 0.0, 1e-14);
+}
+
+TEST(MinimalForm, of_the_rectifier_has_one_state_and_unknowns_of_the_diodes) {
+  const Reduced r(shipped_model("rectifier"));
+  EXPECT_EQ(r.form.states.size(), 1u);
+  EXPECT_FALSE(r.form.linear());
+  EXPECT_EQ(r.form.unknowns.size(), r.form.residuals.size());
+  EXPECT_EQ(r.form.unknowns.size(), 4u);
+}
+
+TEST(MinimalForm, of_the_ladder_has_four_states) {
+  const Reduced r(shipped_model("ladder-2"));
+  EXPECT_EQ(r.form.states.size(), 4u);
+  EXPECT_TRUE(r.form.linear());
+}
+
+TEST(MinimalForm, a_state_that_follows_a_source_brings_in_the_sources_derivative) {
+  // The capacitor's current is C dE/dt, and it is all that the resistor above does not carry.
+  const Reduced r(R"(
+e = { kind = "electrical.sine_voltage", p = "a", n = "datum", amplitude = 2, frequency = 3 }
+c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 0.5 }
+)");
+  EXPECT_TRUE(r.form.states.empty());
+  const Expr current = in_minimal_columns(r.form, in_columns(r.system, parse_value(r.model, "c.i", {})));
+  const double w = 2 * M_PI * 3;
+  EXPECT_NEAR(evaluate(current, {{r.model.pool->symbol("t"), 0.2}}), 0.5 * 2 * w * std::cos(w * 0.2), 1e-12);
+}
+
+// Every linear row of the tableau holds for the columns in states, whatever the states are.
+TEST(MinimalForm, its_columns_satisfy_the_balances) {
+  for (const char* name : {"rlc", "ladder-2", "dc-motor", "rectifier", "rc-subsystem"}) {
+    const Reduced r(shipped_model(name));
+    ExprMap<double> at{{r.model.pool->symbol("t"), 0.37}};
+    for (std::size_t k = 0; k < r.form.states.size(); ++k)
+      at[r.form.states[k]] = std::sin(1.0 + static_cast<double>(k));
+    for (std::size_t k = 0; k < r.form.unknowns.size(); ++k)
+      at[r.form.unknowns[k]] = std::cos(static_cast<double>(k));
+    for (std::size_t k = 0; k < r.form.parameters.size(); ++k) at[r.form.parameters[k]] = r.form.values[k];
+    std::vector<double> balance(r.system.node_columns, 0.0);
+    double largest = 1.0;
+    for (std::int32_t e = 0; e < r.system.graph.edge_count(); ++e) {
+      const double through = evaluate(r.form.columns[r.system.through_column(EdgeIndex{e})], at);
+      largest = std::max(largest, std::abs(through));
+      const GraphEdge& edge = r.system.graph.edges[e];
+      if (edge.from != datum_node) balance[r.system.node_column(edge.from)] += through;
+      if (edge.to != datum_node) balance[r.system.node_column(edge.to)] -= through;
+    }
+    for (double b : balance) EXPECT_NEAR(b, 0.0, 1e-12 * largest) << name;
+  }
+}
+
+TEST(MinimalForm, as_a_system_it_has_its_states_and_unknowns_as_columns) {
+  const Reduced r(shipped_model("rectifier"));
+  const EquationSystem system = as_system(r.system, r.form);
+  EXPECT_EQ(system.size(), 5);
+  EXPECT_EQ(column_name(system, 0), "l1.i");
+  EXPECT_EQ(system.rates.size(), 1u);
+  EXPECT_EQ(system.groups.at(0).residuals.size(), 5u);
+}
+
+TEST(MinimalForm, is_refused_where_the_model_is_too_large) {
+  std::string text;
+  for (int k = 0; k < 250; ++k)
+    text += "r" + std::to_string(k) + " = { kind = \"electrical.resistor\", p = \"n" + std::to_string(k) +
+            "\", n = \"n" + std::to_string(k + 1) + "\", R = 1 }\n";
+  text += "c = { kind = \"electrical.capacitor\", p = \"n0\", n = \"datum\", C = 1 }\n";
+  for (int k = 0; k < 120; ++k)
+    text += "s" + std::to_string(k) + " = { kind = \"electrical.resistor\", p = \"n" + std::to_string(2 * k) +
+            "\", n = \"datum\", R = 1 }\n";
+  EXPECT_EQ(code_of(text), "T215");
+}
+
+TEST(MinimalForm, is_refused_where_a_storage_follows_a_controlled_source) {
+  EXPECT_EQ(code_of(R"(
+e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "2*b.v" }
+c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
+r = { kind = "electrical.resistor", p = "b", n = "datum", R = 1 }
+j = { kind = "electrical.current_source", p = "datum", n = "b", I = "t" }
+)"),
+            "T213");
+}
+
+}  // namespace
+}  // namespace tellegen

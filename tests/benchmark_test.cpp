@@ -1,0 +1,96 @@
+// The circuit benchmarks' errors, without their times: at the paper's steps Tellegen makes the errors that a
+// converged implementation makes (computed_circuits.csv, from PROBLEMS.md section 9).
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "benchmarks/circuit.h"
+#include "benchmarks/ladder_model.h"
+#include "tellegen/model/read.h"
+
+namespace tellegen {
+namespace {
+
+void expect_within_two_percent(const Both& errors, const Both& expected, const std::string& what) {
+  if (!std::isnan(expected.first)) {
+    EXPECT_NEAR(errors.first / expected.first, 1, 0.02) << what;
+  }
+  EXPECT_NEAR(errors.second / expected.second, 1, 0.02) << what;
+}
+
+// The start that the computed errors belong to.
+SimulationOptions options_of(const Circuit& circuit, const ComputedRow& row) {
+  SimulationOptions options = circuit_options(circuit, method_name(row.method), row.h);
+  if (row.start == "zero") options.start = "constant";
+  if (row.problem == "thermal" && row.start == "trapezoidal") options.start_steps = row.method.back() - '0';
+  return options;
+}
+
+void expect_computed_errors(const std::string& name) {
+  const Circuit circuit = load_circuit(name);
+  int compared = 0;
+  for (const ComputedRow& row : computed_rows(name)) {
+    if (name == "thermal" && row.method == "BDF1" && row.h < 0.01) continue;  // two million steps
+    const CircuitRun run = run_circuit(circuit, options_of(circuit, row));
+    EXPECT_EQ(run.failure, "");
+    expect_within_two_percent(run.errors, row.errors,
+                              name + " " + row.method + " " + row.start + " " + std::to_string(row.h));
+    ++compared;
+  }
+  EXPECT_GE(compared, 6) << "computed_circuits.csv has lost its rows";
+}
+
+TEST(benchmark, rlc_makes_the_computed_errors) { expect_computed_errors("rlc"); }
+TEST(benchmark, ladder_of_two_makes_the_computed_errors) { expect_computed_errors("ladder_2"); }
+TEST(benchmark, rectifier_makes_the_computed_errors) { expect_computed_errors("rectifier"); }
+TEST(benchmark, motor_makes_the_computed_errors) { expect_computed_errors("thermal"); }
+
+// Only BDF3: the second-order error that a constant history leaves happens to oppose BDF2's own on the RLC.
+TEST(benchmark, bdf3_gains_from_its_trapezoidal_start) {
+  for (const char* name : {"rlc", "ladder_2"}) {
+    const Circuit circuit = load_circuit(name);
+    SimulationOptions options = circuit_options(circuit, "bdf3", 2.5e-4);
+    const Both trapezoidal = run_circuit(circuit, options).errors;
+    options.start = "constant";
+    const Both constant = run_circuit(circuit, options).errors;
+    EXPECT_LT(trapezoidal.first, constant.first / 20) << name;
+    EXPECT_LT(trapezoidal.second, constant.second / 3) << name;
+  }
+}
+
+TEST(benchmark, first_branch_of_a_hundred_loops_makes_the_computed_errors) {
+  const Circuit circuit = generate_ladder(100);
+  for (const ComputedRow& row : computed_rows("ladder_first_branch")) {
+    const CircuitRun run = run_circuit(circuit, options_of(circuit, row));
+    EXPECT_EQ(run.failure, "");
+    expect_within_two_percent(run.errors, row.errors, row.method + " " + std::to_string(row.h));
+  }
+}
+
+TEST(benchmark, factorising_in_every_step_changes_nothing) {
+  const Circuit circuit = generate_ladder(100);
+  SimulationOptions options = circuit_options(circuit, "bdf3", 2.5e-3);
+  const CircuitRun reused = run_circuit(circuit, options);
+  options.refactor = true;
+  const CircuitRun refactored = run_circuit(circuit, options);
+  EXPECT_LT(rms_difference(reused.first, refactored.first), 1e-10);
+  EXPECT_LT(rms_difference(reused.second, refactored.second), 1e-10);
+}
+
+TEST(benchmark, generated_ladder_of_two_is_the_worked_model) {
+  const Circuit worked = load_circuit("ladder_2"), generated = generate_ladder(2);
+  const CircuitRun a = run_circuit(worked, circuit_options(worked, "bdf3", 2.5e-3));
+  const CircuitRun b = run_circuit(generated, circuit_options(generated, "bdf3", 2.5e-3));
+  EXPECT_LT(rms_difference(a.first, b.first), 1e-13);
+  EXPECT_LT(rms_difference(a.second, b.second), 1e-13);
+}
+
+TEST(benchmark, every_published_row_has_its_thresholds_and_a_reference) {
+  for (const char* name : {"rlc", "ladder_2", "rectifier", "thermal"}) {
+    EXPECT_EQ(published_rows(name).size(), 10u) << name;
+    EXPECT_GT(thresholds_of(name).samples, 0) << name;
+  }
+}
+
+}  // namespace
+}  // namespace tellegen

@@ -1,0 +1,402 @@
+// Laws that hold for every model under models/, and for random networks.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <new>
+#include <random>
+
+#include "tellegen/simulate/adaptive.h"
+#include "tellegen/simulate/minimal_problem.h"
+#include "tellegen/simulate/network_integrator.h"
+#include "tellegen/simulate/test_run.h"
+#include "tellegen/simulate/whole_integrator.h"
+
+namespace {
+std::atomic<std::int64_t> allocations{0};
+
+void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
+  ++allocations;
+  void* p = alignment > alignof(std::max_align_t)
+                ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
+                : std::malloc(size ? size : 1);
+  if (!p) throw std::bad_alloc();
+  return p;
+}
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate(size); }
+void* operator new[](std::size_t size) { return allocate(size); }
+void* operator new(std::size_t size, std::align_val_t a) {
+  return allocate(size, static_cast<std::size_t>(a));
+}
+void* operator new[](std::size_t size, std::align_val_t a) {
+  return allocate(size, static_cast<std::size_t>(a));
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+#if defined(__SANITIZE_ADDRESS__)
+// With the sanitizer every malloc is seen, those of KLU and Eigen too.
+extern "C" void __sanitizer_malloc_hook(const volatile void*, std::size_t) { ++allocations; }
+extern "C" void __sanitizer_free_hook(const volatile void*) {}
+#endif
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(TELLEGEN_SOURCE_DIR "/models"))
+    if (fs::exists(entry.path() / "model.toml")) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Compiled code is kept from run to run, in a place of its own.
+struct Cache : testing::Environment {
+  void SetUp() override {
+    setenv("TELLEGEN_CACHE", (fs::temp_directory_path() / "tellegen-laws-cache").c_str(), 0);
+  }
+};
+const auto* const cache = testing::AddGlobalTestEnvironment(new Cache);
+
+using Rows = std::vector<double>;
+
+// The largest value of every column: what differences are measured by.
+Rows scales(const Rows& rows, std::size_t width) {
+  Rows scale(width, 1e-9);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    scale[i % width] = std::max(scale[i % width], std::abs(rows[i]));
+  return scale;
+}
+
+double largest_difference(const Rows& a, const Rows& b, const Rows& scale) {
+  EXPECT_EQ(a.size(), b.size());
+  double largest = 0.0;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
+    largest = std::max(largest, std::abs(a[i] - b[i]) / scale[i % scale.size()]);
+  return largest;
+}
+
+class Laws : public testing::TestWithParam<std::string> {
+ protected:
+  Laws() : model(shipped_model(GetParam())) {}
+
+  // The model's own settings, for this many steps.
+  SimulationOptions options(const std::string& method, int steps) const {
+    SimulationOptions o;
+    o.method = method;
+    o.compile = false;
+    o = complete_options(model, o);
+    o.sample = 0.0;
+    o.stop = std::min(o.stop, steps * o.step);
+    return o;
+  }
+  std::unique_ptr<Integrator> make(const TestProblem& p, bool whole) const {
+    if (whole) return std::make_unique<WholeIntegrator>(p.problem, build_network(p.system));
+    return std::make_unique<NetworkIntegrator>(p.problem, build_network(p.system));
+  }
+  bool linear() const {
+    const EquationSystem system = build_system(model);
+    return !build_network(system).iterative();
+  }
+  Model model;
+};
+
+TEST_P(Laws, power_balances_at_every_sample) {
+  for (const char* method : {"bdf1", "bdf3", "tr", "trnp", "exact", "rk4"}) {
+    if (method == std::string("exact") && !linear()) continue;
+    TestProblem p(model, options(method, 300), {});
+    std::unique_ptr<Integrator> integrators[2];
+    if (method == std::string("exact"))
+      integrators[0] = minimal_exact(p.problem);
+    else if (method == std::string("rk4"))
+      integrators[0] = minimal_rk4(p.problem);
+    else
+      integrators[0] = make(p, true), integrators[1] = make(p, false);
+    for (const auto& integrator : integrators) {
+      if (!integrator) continue;
+      const auto width = static_cast<std::size_t>(p.system.size());
+      Rows rows(300 * width);
+      const auto done = integrator->advance(300, rows.data());
+      if (method != std::string("rk4")) {
+        EXPECT_EQ(done, 300) << integrator->failure();
+      }
+      for (std::int64_t r = 0; r < done; ++r) {
+        const double* x = rows.data() + static_cast<std::size_t>(r) * width;
+        double sum = 0.0, size = 1e-300;
+        for (std::int32_t e = 0; e < p.system.graph.edge_count(); ++e) {
+          const GraphEdge& edge = p.system.graph.edges[e];
+          const auto from = p.system.node_column(edge.from), to = p.system.node_column(edge.to);
+          const double power =
+              ((from < 0 ? 0 : x[from]) - (to < 0 ? 0 : x[to])) * x[p.system.through_column(EdgeIndex{e})];
+          sum += power;
+          size += std::abs(power);
+        }
+        ASSERT_LE(std::abs(sum), 1e-9 * size)
+            << method << ", sample " << r + 1 << ", " << integrator->statistics().executor;
+      }
+    }
+  }
+}
+
+TEST_P(Laws, compiled_code_gives_the_interpreters_numbers_to_the_last_bit) {
+  for (bool whole : {true, false}) {
+    SimulationOptions o = options("bdf3", 150);
+    TestProblem interpreted(model, o, {});
+    o.compile = true;
+    TestProblem compiled(model, o, {});
+    const auto a = make(interpreted, whole), b = make(compiled, whole);
+    const Rows x = interpreted.rows(*a), y = compiled.rows(*b);
+    EXPECT_NE(b->statistics().executor.find(", compiled"), std::string::npos);
+    EXPECT_EQ(x, y) << b->statistics().executor;
+    EXPECT_EQ(a->statistics().iterations, b->statistics().iterations);
+  }
+}
+
+TEST_P(Laws, whole_step_and_network_agree) {
+  for (const char* method : {"bdf1", "bdf2", "bdf3", "tr", "trnp"}) {
+    SimulationOptions o = options(method, 200);
+    o.tolerance = 1e-10;
+    TestProblem p(model, o, {});
+    const auto a = make(p, true), b = make(p, false);
+    const Rows x = p.rows(*a), y = p.rows(*b);
+    EXPECT_LT(largest_difference(x, y, scales(x, p.problem.outputs.size())), 1e-12) << method;
+  }
+}
+
+// Each method's own difference between two steps bounds its distance from the reference.
+TEST_P(Laws, all_methods_agree_within_their_error) {
+  const SimulationOptions base = options("bdf2", 200);
+  const auto run = [&](const std::string& method, double step, double tolerance) {
+    SimulationOptions o = base;
+    o.method = method;
+    o.sample = base.step;
+    o.step = step;
+    o.tolerance = tolerance;
+    return Simulation(model, o, {}).run();
+  };
+  const SimulationResult reference = linear()         ? run("exact", base.step, 1e-8)
+                                     : has_adaptive() ? run("adaptive", base.step, 1e-11)
+                                                      : run("tr", base.step / 32, 1e-10);
+  ASSERT_EQ(reference.failure, "");
+  const std::size_t width = reference.names.size();
+  const Rows scale = scales(reference.values, width);
+  for (const char* method : {"bdf1", "bdf2", "bdf3", "tr", "trnp", "rk4"}) {
+    const SimulationResult coarse = run(method, base.step / 2, 1e-9), fine = run(method, base.step / 4, 1e-9);
+    if (method == std::string("rk4") && !fine.failure.empty()) continue;  // too stiff for it
+    ASSERT_EQ(fine.failure + coarse.failure, "") << method;
+    const double error = largest_difference(fine.values, reference.values, scale);
+    const double own = largest_difference(fine.values, coarse.values, scale);
+    EXPECT_LE(error, 3 * own + 1e-7) << method;
+    EXPECT_LT(error, 0.1) << method;
+  }
+  if (has_adaptive()) {
+    const SimulationResult adaptive = run("adaptive", base.step, 1e-7);
+    ASSERT_EQ(adaptive.failure, "");
+    EXPECT_LT(largest_difference(adaptive.values, reference.values, scale), 1e-3);
+  }
+}
+
+TEST_P(Laws, derivatives_of_the_tableau_are_those_of_central_differences) {
+  const EquationSystem system = build_system(model);
+  Tableau tableau(system);
+  const InitialState start = find_initial_state(tableau, analyse_storage(system));
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> number(-1.0, 1.0);
+  const auto n = tableau.size();
+  for (int trial = 0; trial < 3; ++trial) {
+    std::vector<double> x = start.x, rates = start.rates;
+    for (double& v : x) v += 0.01 * (1 + std::abs(v)) * number(random);
+    for (double& v : rates) v += 0.01 * (1 + std::abs(v)) * number(random);
+    const double t = 0.013;
+    std::vector<double> by_x(tableau.x_entries().size()), by_rate(tableau.rate_entries().size());
+    tableau.jacobian(x, rates, t, {}, by_x, by_rate);
+    const auto residual = [&](const Model& of, const EquationSystem& s) {
+      (void)of;
+      Tableau other(s);
+      Rows f(n);
+      other.residual(x, rates, t, {}, f);
+      return f;
+    };
+    // One column at a time, of variables and of rates.
+    const auto check = [&](std::vector<double>& values, std::span<const Tableau::Entry> entries,
+                           const Rows& slopes, const char* what) {
+      for (std::size_t c = 0; c < values.size(); ++c) {
+        const double kept = values[c], h = 1e-6 * (1 + std::abs(kept));
+        Rows low(n), high(n), expected(n, 0.0);
+        values[c] = kept - h;
+        tableau.residual(x, rates, t, {}, low);
+        values[c] = kept + h;
+        tableau.residual(x, rates, t, {}, high);
+        values[c] = kept;
+        for (std::size_t e = 0; e < entries.size(); ++e)
+          if (entries[e].column == static_cast<std::int32_t>(c) && entries[e].row >= 0)
+            expected[entries[e].row] += slopes[e];
+        for (std::int32_t r = 0; r < n; ++r)
+          ASSERT_NEAR((high[r] - low[r]) / (2 * h), expected[r],
+                      1e-6 * (1 + std::abs(expected[r])) + 1e-9 * std::abs(high[r]) / h)
+              << what << " " << c << " in the " << row_name(system, r);
+      }
+    };
+    check(x, tableau.x_entries(), by_x, "variable");
+    check(rates, tableau.rate_entries(), by_rate, "rate");
+    for (std::size_t k = 0; k < model.parameters.size(); ++k) {
+      const ModelParameter& p = model.parameters[k];
+      const double h = 1e-5 * std::abs(p.number);
+      if (h == 0.0) continue;
+      const auto changed = [&](double value) {
+        ReadOptions read;
+        read.library = TELLEGEN_SOURCE_DIR "/library";
+        read.overrides = {{p.name, fmt::format("{:.17g}", value)}};
+        const Model other = read_model(TELLEGEN_SOURCE_DIR "/models/" + GetParam() + "/model.toml", read);
+        return residual(other, build_system(other));
+      };
+      const Rows low = changed(p.number - h), high = changed(p.number + h);
+      Rows f(n);
+      tableau.by_parameter(x, rates, t, static_cast<int>(k), f);
+      double largest = 0.0;
+      for (double v : f) largest = std::max(largest, std::abs(v));
+      for (std::int32_t r = 0; r < n; ++r)
+        ASSERT_NEAR((high[r] - low[r]) / (2 * h), f[r], 1e-5 * largest + 1e-9 * std::abs(high[r]) / h)
+            << p.name << " in the " << row_name(system, r);
+      if (trial > 0) break;  // reading a model again is slow
+    }
+  }
+}
+
+TEST_P(Laws, a_step_allocates_nothing) {
+  const auto expect_none = [&](Integrator& integrator, const TestProblem& p, const std::string& what) {
+    Rows rows(50 * p.problem.outputs.size());
+    const auto before = allocations.load();
+    const auto done = integrator.advance(50, rows.data());
+    EXPECT_EQ(allocations.load() - before, 0) << what;
+    if (what != "rk4") {
+      EXPECT_EQ(done, 50) << what;
+    }
+  };
+  for (bool compile : {false, true})
+    for (const char* method : {"bdf3", "tr"}) {
+      if (compile && method == std::string("tr")) continue;
+      SimulationOptions o = options(method, 50);
+      o.compile = compile;
+      TestProblem p(model, o, {});
+      expect_none(*make(p, true), p, fmt::format("whole step, {}", method));
+      expect_none(*make(p, false), p, fmt::format("network, {}", method));
+    }
+  TestProblem p(model, options("rk4", 50), {});
+  expect_none(*minimal_rk4(p.problem), p, "rk4");
+  if (linear()) expect_none(*minimal_exact(p.problem), p, "exact");
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Laws, testing::ValuesIn(model_names()), [](const auto& info) {
+  std::string name = info.param;
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+});
+
+TEST(Allocations, are_counted) {
+  const auto before = allocations.load();
+  const auto p = std::make_unique<std::vector<double>>(100);
+  EXPECT_GE(allocations.load() - before, 2);
+}
+
+// A sine source behind a resistor, a tree of resistors so that nothing floats, and anything between any two
+// nodes.
+std::string random_network(unsigned seed, bool diodes) {
+  std::mt19937 random(seed);
+  const auto uniform = [&](double low, double high) {
+    return low * std::pow(high / low, (random() % 1000) / 999.0);
+  };
+  const int nodes = 3 + static_cast<int>(random() % 6);
+  const auto name = [&](int k) { return k < 0 ? std::string("datum") : fmt::format("n{}", k); };
+  std::string text = fmt::format(
+      "e = {{ kind = \"electrical.sine_voltage\", p = \"in\", n = \"datum\", amplitude = {:.3f}, frequency = "
+      "20 }}\n"
+      "r = {{ kind = \"electrical.resistor\", p = \"in\", n = \"n0\", R = {:.3f} }}\n",
+      uniform(1, 20), uniform(1, 100));
+  for (int k = 0; k < nodes; ++k)
+    text +=
+        fmt::format("t{0} = {{ kind = \"electrical.resistor\", p = \"n{0}\", n = \"{1}\", R = {2:.3f} }}\n",
+                    k, name(static_cast<int>(random() % (k + 1)) - 1), uniform(10, 1000));
+  for (int k = 0; k < 2 * nodes; ++k) {
+    const int a = static_cast<int>(random() % (nodes + 1)) - 1,
+              b = static_cast<int>(random() % (nodes + 1)) - 1;
+    if (a == b) continue;
+    switch (random() % (diodes ? 4 : 3)) {
+      case 0:
+        text +=
+            fmt::format("x{} = {{ kind = \"electrical.resistor\", p = \"{}\", n = \"{}\", R = {:.3f} }}\n", k,
+                        name(a), name(b), uniform(10, 1000));
+        break;
+      case 1:
+        text +=
+            fmt::format("x{} = {{ kind = \"electrical.capacitor\", p = \"{}\", n = \"{}\", C = {:.3g} }}\n",
+                        k, name(a), name(b), uniform(1e-6, 1e-4));
+        break;
+      case 2:
+        text +=
+            fmt::format("x{} = {{ kind = \"electrical.inductor\", p = \"{}\", n = \"{}\", L = {:.3g} }}\n", k,
+                        name(a), name(b), uniform(1e-2, 1));
+        break;
+      default:
+        text += fmt::format("x{} = {{ kind = \"electrical.diode\", p = \"{}\", n = \"{}\", Rs = 0.1 }}\n", k,
+                            name(a), name(b));
+    }
+  }
+  return text;
+}
+
+TEST(RandomNetworks, give_the_same_by_every_way) {
+  for (unsigned seed = 1; seed <= 16; ++seed) {
+    const bool diodes = seed > 6;
+    const std::string text = random_network(seed, diodes);
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, text));
+    const Model model = model_of(text);
+    SimulationOptions o = options_of("bdf2", 0.05, 1e-4);
+    o.sample = 1e-3;
+    o.tolerance = 1e-9;
+    TestProblem p(model, o, {});
+    WholeIntegrator whole(p.problem, build_network(p.system));
+    NetworkIntegrator network(p.problem, build_network(p.system));
+    const Rows a = p.rows(whole), b = p.rows(network);
+    const auto width = p.problem.outputs.size();
+    Rows scale = scales(a, width);
+    double volts = 0.0, amperes = 0.0;
+    for (std::size_t c = 0; c < width; ++c)
+      (static_cast<std::int32_t>(c) < p.system.node_columns ? volts : amperes) += scale[c];
+    for (std::size_t c = 0; c < width; ++c)
+      scale[c] = static_cast<std::int32_t>(c) < p.system.node_columns ? volts : amperes;
+    EXPECT_LT(largest_difference(a, b, scale), diodes ? 1e-8 : 1e-12) << "whole and network";
+    const Rows c = p.rows(*minimal_fixed_step(p.problem));
+    EXPECT_LT(largest_difference(a, c, scale), diodes ? 1e-6 : 1e-10) << "whole and minimal";
+    if (!diodes) {
+      const Rows exact = p.rows(*minimal_exact(p.problem));
+      EXPECT_LT(largest_difference(a, exact, scale), 2e-3) << "bdf2 and exact";
+    }
+    if (has_adaptive()) {
+      o.tolerance = 1e-7;
+      o.method = "adaptive";
+      TestProblem q(model, o, {});
+      const Rows d = q.rows(*make_adaptive(q.problem));
+      EXPECT_LT(largest_difference(a, d, scale), 5e-3) << "bdf2 and adaptive";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tellegen
