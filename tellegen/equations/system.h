@@ -52,6 +52,12 @@ struct Group {
   std::int32_t size() const { return static_cast<std::int32_t>(components.size()); }
 };
 
+// Value of a local symbol of one member, from the values of all columns.
+inline double symbol_value(const Group& group, int symbol, std::int32_t member, std::span<const double> x) {
+  const std::int32_t plus = group.plus[symbol][member], minus = group.minus[symbol][member];
+  return (plus < 0 ? 0.0 : x[plus]) - (minus < 0 ? 0.0 : x[minus]);
+}
+
 // A differentiated variable: a state, unless topology makes it depend on others.
 struct Rate {
   std::int32_t group = 0, member = 0;

@@ -119,8 +119,10 @@ bool SparseLu::refactor(std::span<const double> values) {
   auto* row = pattern_.row.data();
   auto* value = const_cast<double*>(values.data());
   klu_common& common = state_->common;
-  const bool good =
-      klu_refactor(start, row, value, state_->symbolic, state_->numeric, &common) && common.status == KLU_OK;
+  // klu_refactor does not look at the pivots of blocks of one row; klu_rcond does.
+  const bool good = klu_refactor(start, row, value, state_->symbolic, state_->numeric, &common) &&
+                    common.status == KLU_OK && klu_rcond(state_->symbolic, state_->numeric, &common) &&
+                    common.rcond > 0.0;
   // Entries of a junction change by twenty orders of magnitude: pivots that have become small are chosen
   // anew.
   if (good && klu_rgrowth(start, row, value, state_->symbolic, state_->numeric, &common) &&

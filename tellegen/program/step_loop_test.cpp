@@ -13,7 +13,7 @@ namespace {
 
 constexpr int sections = 6;
 
-// d_next = d + h*(sin(t) - y^2), where Newton finds y from y^2 = k + d^2. Small, but it has every part.
+// d_next = d + 0.01*(sin(t) - d - y), where Newton finds y from y^2 = k + d^2. Small, but it has every part.
 struct Loop : testing::Test {
   Pool pool;
   TestCache cache;
@@ -24,7 +24,7 @@ struct Loop : testing::Test {
     Assignments list(pool);
     const Expr right = list.define(k + d * d);
     const Expr next = list.define(0.5 * (y + right / y));
-    const Expr value = list.define(d + 0.01 * (pool.call("sin", {t}) - next * next));
+    const Expr value = list.define(d + 0.01 * (pool.call("sin", {t}) - d - next));
     const std::vector<ProgramRoot> roots{
         {next, 2}, {pool.call("abs", {next - y}) / 1e-12, 2}, {value, 3}, {next, 4}, {value * value + t, 4}};
     StepProgram step;
@@ -53,7 +53,7 @@ struct Loop : testing::Test {
     double d = 0.3;
     std::vector<double> rows;
     for (int n = 1; n <= steps; ++n) {
-      const double y = std::sqrt(2.0 + d * d), now = d + 0.01 * (std::sin(h * n) - y * y);
+      const double y = std::sqrt(2.0 + d * d), now = d + 0.01 * (std::sin(h * n) - d - y);
       if (n % stride == 0) rows.insert(rows.end(), {y, now * now + h * n});
       d = now;
     }

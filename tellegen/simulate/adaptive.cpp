@@ -155,8 +155,7 @@ class Adaptive : public Integrator {
     for (std::size_t k = 0; k < rates_.size(); ++k) {
       const Rate& r = system_.rates[k];
       const Group& group = system_.groups[r.group];
-      const auto plus = group.plus[r.symbol][r.member], minus = group.minus[r.symbol][r.member];
-      rates_[k] = (plus < 0 ? 0.0 : yp[plus]) - (minus < 0 ? 0.0 : yp[minus]);
+      rates_[k] = symbol_value(group, r.symbol, r.member, {yp, static_cast<std::size_t>(n_)});
     }
   }
 
@@ -252,10 +251,8 @@ class Adaptive : public Integrator {
       const Group& group = self.system_.groups[g];
       for (std::int32_t m = 0; m < group.size(); ++m) {
         double* r = self.registers_.data();
-        for (std::size_t s = 0; s < group.symbols.size(); ++s) {
-          const auto plus = group.plus[s][m], minus = group.minus[s][m];
-          *r++ = (plus < 0 ? 0.0 : x[plus]) - (minus < 0 ? 0.0 : x[minus]);
-        }
+        for (int s = 0; s < static_cast<int>(group.symbols.size()); ++s)
+          *r++ = symbol_value(group, s, m, {x, static_cast<std::size_t>(self.n_)});
         for (std::size_t k = 0; k < group.rated.size(); ++k) *r++ = self.rates_[group.first_rate[m] + k];
         for (const auto& v : group.values) *r++ = v[m];
         *r++ = t;

@@ -21,10 +21,10 @@ struct Adaptive : testing::Test {
 };
 
 TEST_F(Adaptive, the_error_follows_the_tolerance) {
-  constexpr const char* oscillator = R"(
+  constexpr const char* oscillator = R"toml(
 l = { kind = "electrical.inductor", p = "a", n = "datum", L = 1 }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1, v0 = 1 }
-)";
+)toml";
   double last = 1.0;
   for (double tolerance : {1e-4, 1e-6, 1e-8, 1e-10}) {
     const TestRun run(oscillator, options(10.0, 0.5, tolerance), {"a.v", "l.i"});
@@ -37,38 +37,42 @@ c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1, v0 = 1 }
 
 TEST_F(Adaptive, corners_of_a_source_are_located_as_events) {
   // A square wave of 1 s into 1 F through a current source: a triangle.
-  const TestRun run(R"(
+  const TestRun run(R"toml(
 j = { kind = "electrical.current_source", p = "datum", n = "a", I = "if(mod(t, 2) < 1, 1, -1)" }
 r = { kind = "electrical.resistor", p = "a", n = "datum", R = 1e9 }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
-)", options(5.9, 0.1, 1e-8), {"a.v"});
-  EXPECT_LT(run.largest_error("a.v", [](double t) {
-  const double phase = std::fmod(t, 2.0);
-  return phase < 1 ? phase : 2 - phase;
-  }), 1e-6);
-EXPECT_GE(run.result.statistics.events, 3);
+)toml",
+                    options(5.9, 0.1, 1e-8), {"a.v"});
+  EXPECT_LT(run.largest_error("a.v",
+                              [](double t) {
+                                const double phase = std::fmod(t, 2.0);
+                                return phase < 1 ? phase : 2 - phase;
+                              }),
+            1e-6);
+  EXPECT_GE(run.result.statistics.events, 3);
 }
 
 TEST_F(Adaptive, an_algebraic_variable_may_jump_at_an_event) {
-  const TestRun run(R"(
+  const TestRun run(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "if(t < 0.55, 1, 3)" }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = 1 }
 c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1 }
-)", options(2.0, 0.1, 1e-8), {"b.v", "r.i"});
+)toml",
+                    options(2.0, 0.1, 1e-8), {"b.v", "r.i"});
   const auto v = [](double t) {
-  if (t < 0.55) return 1 - std::exp(-t);
-  return 3 - (2 + std::exp(-0.55)) * std::exp(-(t - 0.55));
+    if (t < 0.55) return 1 - std::exp(-t);
+    return 3 - (2 + std::exp(-0.55)) * std::exp(-(t - 0.55));
   };
-EXPECT_LT(run.largest_error("b.v", v), 1e-6);
-EXPECT_LT(run.largest_error("r.i", [&](double t) { return (t < 0.55 ? 1 : 3) - v(t); }), 1e-6);
+  EXPECT_LT(run.largest_error("b.v", v), 1e-6);
+  EXPECT_LT(run.largest_error("r.i", [&](double t) { return (t < 0.55 ? 1 : 3) - v(t); }), 1e-6);
 }
 
 TEST_F(Adaptive, redundant_storage_is_integrated) {
-  const TestRun run(R"(
+  const TestRun run(R"toml(
 r  = { kind = "electrical.resistor", p = "a", n = "datum", R = 10 }
 c1 = { kind = "electrical.capacitor", p = "a", n = "datum", C = 0.4, v0 = 2 }
 c2 = { kind = "electrical.capacitor", p = "a", n = "datum", C = 0.2, v0 = 2 }
-)",
+)toml",
                     options(6.0, 0.5, 1e-8), {"a.v", "c1.i"});
   EXPECT_LT(run.largest_error("a.v", [](double t) { return 2 * std::exp(-t / 6); }), 1e-6);
   EXPECT_LT(run.largest_error("c1.i", [](double t) { return -2 * std::exp(-t / 6) / 15; }), 1e-4);

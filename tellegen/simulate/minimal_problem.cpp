@@ -16,9 +16,7 @@ MinimalProblem::MinimalProblem(const Problem& full)
   for (Expr output : full.outputs) problem.outputs.push_back(in_minimal_columns(form, output));
   const auto value = [&](std::int32_t rate) {
     const Rate& r = tableau.rates[rate];
-    const Group& group = tableau.groups[r.group];
-    const auto plus = group.plus[r.symbol][r.member], minus = group.minus[r.symbol][r.member];
-    return (plus < 0 ? 0.0 : full.initial.x[plus]) - (minus < 0 ? 0.0 : full.initial.x[minus]);
+    return symbol_value(tableau.groups[r.group], r.symbol, r.member, full.initial.x);
   };
   for (std::int32_t k : form.state_rates) {
     problem.initial.x.push_back(value(k));

@@ -15,7 +15,7 @@ NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network)
   options_.project = plan_.project;
   options_.refactor = problem.options.refactor;
   if (plan_.start_steps > 0) {
-    WholeStepOptions starting = options_;
+    StepOptions starting = options_;
     starting.keep_all_past = true;
     start_ = std::make_unique<NetworkStep>(network_, problem.storage, trapezoidal(problem.step),
                                            problem.outputs, state_, starting);

@@ -18,7 +18,7 @@ class NetworkIntegrator : public Integrator {
   const Problem& problem_;
   Network network_;
   MethodPlan plan_;
-  WholeStepOptions options_;
+  StepOptions options_;
   StepState state_;
   std::unique_ptr<NetworkStep> start_, step_;
   Statistics statistics_;

@@ -13,8 +13,7 @@ constexpr int sections = 6, recovery = 5;
 }  // namespace
 
 NetworkStep::NetworkStep(const Network& network, const Storage& storage, const Scheme& scheme,
-                         std::span<const Expr> outputs, const StepState& state,
-                         const WholeStepOptions& options)
+                         std::span<const Expr> outputs, const StepState& state, const StepOptions& options)
     : network_(network),
       system_(*network.system),
       storage_(storage),
@@ -183,15 +182,12 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
     new_iterate.push_back(root(value, 3));
     if (std::find(form.nonlinear.begin(), form.nonlinear.end(), s) == form.nonlinear.end()) continue;
     const double scale = group.plus[s][0] >= 0 ? column_scale(system_, group.plus[s][0]) : 1.0;
-    add_change(pool_.call("abs", {value - form.iterates[k]}) /
-               (options_.tolerance * (pool_.call("abs", {value}) + scale)));
+    add_change(change_of_variable(value, form.iterates[k], scale, options_.tolerance));
   }
   for (const auto& x : form.exponentials) {
     new_limited.push_back(root(x.limited, 2));
     const Expr u = list.define(x.argument);
-    const Expr far_off = pool_.call("lt", {pool_.call("max", {u, x.limited}), pool_.number(-30)});
-    add_change(pool_.call("if", {far_off, pool_.number(0),
-                                 pool_.call("abs", {u - x.limited}) / std::sqrt(options_.tolerance)}));
+    add_change(change_of_exponential(u, x.limited, options_.tolerance));
   }
   if (largest) change.push_back(root(largest, 3));
   for (Expr v : form.symbol_values) symbols.push_back(root(v, recovery));

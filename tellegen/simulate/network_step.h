@@ -18,14 +18,14 @@
 #include "tellegen/numeric/sparse_lu.h"
 #include "tellegen/program/batch.h"
 #include "tellegen/simulate/scheme.h"
-#include "tellegen/simulate/whole_step.h"
+#include "tellegen/simulate/step_state.h"
 
 namespace tellegen {
 
 class NetworkStep {
  public:
   NetworkStep(const Network& network, const Storage& storage, const Scheme& scheme,
-              std::span<const Expr> outputs, const StepState& state, const WholeStepOptions& options);
+              std::span<const Expr> outputs, const StepState& state, const StepOptions& options);
   bool compile();
 
   struct Result {
@@ -67,7 +67,7 @@ class NetworkStep {
   const EquationSystem& system_;
   const Storage& storage_;
   Scheme scheme_;
-  WholeStepOptions options_;
+  StepOptions options_;
   Pool& pool_;
   std::vector<GroupStep> groups_;
   std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>>

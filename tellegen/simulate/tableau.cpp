@@ -7,14 +7,6 @@
 #include "tellegen/symbolic/functions.h"
 
 namespace tellegen {
-namespace {
-
-double symbol_value(const Group& group, int s, std::int32_t m, std::span<const double> x) {
-  const std::int32_t plus = group.plus[s][m], minus = group.minus[s][m];
-  return (plus < 0 ? 0.0 : x[plus]) - (minus < 0 ? 0.0 : x[minus]);
-}
-
-}  // namespace
 
 Tableau::Tableau(const EquationSystem& system) : system_(&system) {
   Pool& pool = *system.model->pool;

@@ -23,14 +23,14 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
       network_(std::move(network)),
       plan_(plan_method(problem.options, problem.step)),
       state_(start_state(network_, problem.initial)) {
-  WholeStepOptions options;
+  StepOptions options;
   options.step = problem.step;
   options.tolerance = problem.options.tolerance;
   options.project = plan_.project;
   options.refactor = problem.options.refactor;
   if (plan_.start_steps > 0) {
     // A handful of steps: not worth a compiler's time.
-    WholeStepOptions starting = options;
+    StepOptions starting = options;
     starting.keep_all_past = true;
     start_ = std::make_unique<WholeStep>(network_, problem.storage, trapezoidal(problem.step),
                                          problem.outputs, state_, starting);

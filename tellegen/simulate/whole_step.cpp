@@ -10,48 +10,11 @@
 
 namespace tellegen {
 
-StepState start_state(const Network& network, const InitialState& initial) {
-  const EquationSystem& system = *network.system;
-  StepState state;
-  const auto value = [&](const Group& group, int s, std::int32_t m) {
-    const auto plus = group.plus[s][m], minus = group.minus[s][m];
-    return (plus < 0 ? 0.0 : initial.x[plus]) - (minus < 0 ? 0.0 : initial.x[minus]);
-  };
-  for (const Rate& r : system.rates)
-    state.value[0].push_back(value(system.groups[r.group], r.symbol, r.member));
-  state.value[1] = state.value[2] = state.value[0];
-  state.rate = initial.rates;
-  for (std::size_t g = 0; g < system.groups.size(); ++g) {
-    const Group& group = system.groups[g];
-    const CondensedGroup& form = network.groups[g].form;
-    if (!form.iterative()) continue;
-    for (std::int32_t m = 0; m < group.size(); ++m) {
-      for (int s : form.iterated) state.iterates.push_back(value(group, s, m));
-      // The limited argument starts where the initial values put it.
-      ExprMap<double> at{{group.time, 0.0}};
-      for (std::size_t s = 0; s < group.symbols.size(); ++s)
-        at[group.symbols[s].symbol] = value(group, static_cast<int>(s), m);
-      for (std::size_t p = 0; p < group.parameters.size(); ++p) at[group.parameters[p]] = group.values[p][m];
-      for (std::size_t k = 0; k < form.iterates.size(); ++k)
-        at[form.iterates[k]] = value(group, form.iterated[k], m);
-      for (const auto& x : form.exponentials) {
-        at[x.previous] = 1e300;  // far away: the limit leaves the argument as it is unless it is large
-        double u = 0.0;
-        for (const Definition& d : form.definitions)
-          if (d.symbol == x.limited) u = evaluate(d.value.args()[0], at);
-        at[x.limited] = u;
-        state.previous.push_back(u);
-      }
-    }
-  }
-  return state;
-}
-
 // Puts the program together; see the header of whole_step.h for the idea.
 class WholeStepBuilder {
  public:
   WholeStepBuilder(const Network& network, const Storage& storage, const Scheme& scheme,
-                   const StepState& state, const WholeStepOptions& options)
+                   const StepState& state, const StepOptions& options)
       : network_(network),
         system_(*network.system),
         storage_(storage),
@@ -110,9 +73,7 @@ class WholeStepBuilder {
           const Expr m_symbol = rename.at(x.limited);
           const Expr u = list_.define(substitute(x.argument, rename));
           limited_root.push_back(add_root(m_symbol, 2));
-          const Expr far_off = pool_.call("lt", {pool_.call("max", {u, m_symbol}), pool_.number(-30)});
-          const Expr distance = pool_.call("abs", {u - m_symbol}) / std::sqrt(options_.tolerance);
-          errors.push_back(pool_.call("if", {far_off, pool_.number(0), distance}));
+          errors.push_back(change_of_exponential(u, m_symbol, options_.tolerance));
         }
       }
     }
@@ -427,11 +388,9 @@ class WholeStepBuilder {
   }
 
   Expr change(int g, std::int32_t m, int symbol, Expr value, Expr iterate) {
-    const Group& group = system_.groups[g];
-    double scale = 1.0;
-    if (const auto plus = group.plus[symbol][m]; plus >= 0) scale = column_scale(system_, plus);
-    const Expr size = pool_.call("abs", {value}) + scale;
-    return pool_.call("abs", {value - iterate}) / (options_.tolerance * size);
+    const auto plus = system_.groups[g].plus[symbol][m];
+    return change_of_variable(value, iterate, plus < 0 ? 1.0 : column_scale(system_, plus),
+                              options_.tolerance);
   }
 
   Expr projected_rate(const RedundantRate& r, const std::vector<Expr>& rates) {
@@ -472,7 +431,7 @@ class WholeStepBuilder {
   const EquationSystem& system_;
   const Storage& storage_;
   const Scheme scheme_;
-  const WholeStepOptions options_;
+  const StepOptions options_;
   Pool& pool_;
   Assignments list_;
   std::vector<ProgramInput> inputs_;
@@ -501,7 +460,7 @@ StepProgram build_program(WholeStepBuilder& builder, std::span<const Expr> outpu
 }  // namespace
 
 WholeStep::WholeStep(const Network& network, const Storage& storage, const Scheme& scheme,
-                     std::span<const Expr> outputs, const StepState& state, const WholeStepOptions& options)
+                     std::span<const Expr> outputs, const StepState& state, const StepOptions& options)
     : loop_(StepProgram{}) {
   WholeStepBuilder builder(network, storage, scheme, state, options);
   loop_ = StepLoop(build_program(builder, outputs, registers_));

@@ -12,34 +12,16 @@
 #include "tellegen/equations/network.h"
 #include "tellegen/equations/storage.h"
 #include "tellegen/program/step_loop.h"
-#include "tellegen/simulate/initial.h"
 #include "tellegen/simulate/scheme.h"
+#include "tellegen/simulate/step_state.h"
 
 namespace tellegen {
-
-// What a step starts from, in the system's order. Shared by all step programs of a run.
-struct StepState {
-  std::vector<double> value[3];  // per rate: the variable now, one and two steps ago
-  std::vector<double> rate;
-  std::vector<double> iterates;  // per group, member and iterated symbol
-  std::vector<double> previous;  // per group, member and exponential: its limited argument
-};
-
-StepState start_state(const Network& network, const InitialState& initial);
-
-struct WholeStepOptions {
-  double step = 0.0;           // length
-  double tolerance = 1e-6;     // of Newton, in units of each variable's scale
-  bool project = true;         // rates of redundant storage from the states' (trapezoidal rule)
-  bool keep_all_past = false;  // keep earlier values even if the formula does not need them (start-up)
-  bool refactor = false;       // eliminate in every iteration, although the tangent is constant
-};
 
 class WholeStep {
  public:
   // Outputs are expressions of column symbols and t.
   WholeStep(const Network& network, const Storage& storage, const Scheme& scheme,
-            std::span<const Expr> outputs, const StepState& state, const WholeStepOptions& options);
+            std::span<const Expr> outputs, const StepState& state, const StepOptions& options);
 
   StepLoop& loop() { return loop_; }
   void load(const StepState& state);

@@ -1,0 +1,37 @@
+// What the step programs of a run share: the state they start from, their options, and when Newton may stop.
+#pragma once
+
+#include <vector>
+
+#include "tellegen/equations/network.h"
+#include "tellegen/simulate/initial.h"
+
+namespace tellegen {
+
+// What a step starts from, in the system's order. Shared by all step programs of a run.
+struct StepState {
+  std::vector<double> value[3];  // per rate: the variable now, one and two steps ago
+  std::vector<double> rate;
+  std::vector<double> iterates;  // per group, member and iterated symbol
+  std::vector<double> previous;  // per group, member and exponential: its limited argument
+};
+
+StepState start_state(const Network& network, const InitialState& initial);
+
+struct StepOptions {
+  double step = 0.0;           // length
+  double tolerance = 1e-6;     // of Newton, in units of each variable's scale
+  bool project = true;         // rates of redundant storage from the states' (trapezoidal rule)
+  bool keep_all_past = false;  // keep earlier values even if the formula does not need them (start-up)
+  bool refactor = false;       // eliminate in every iteration, although the tangent is constant
+};
+
+// How far Newton is from done, 1 = tolerance, as an expression for the step programs.
+//
+// A variable: its last change against its own size. An exponential exp(u) taken as its tangent at m: the
+// error left is (u - m)^2/2 of the exponential itself, so |u - m| may be as large as the root of the
+// tolerance; one far in the reverse region contributes nothing whatever its argument.
+Expr change_of_variable(Expr value, Expr iterate, double scale, double tolerance);
+Expr change_of_exponential(Expr argument, Expr limited, double tolerance);
+
+}  // namespace tellegen
