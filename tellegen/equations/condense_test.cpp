@@ -43,7 +43,7 @@ struct Condensed {
   }
 };
 
-constexpr const char* parts = R"(
+constexpr const char* parts = R"toml(
 r = { kind = "electrical.resistor", p = "a", n = "b", R = 4 }
 c = { kind = "electrical.capacitor", p = "a", n = "b", C = 0.5 }
 l = { kind = "electrical.inductor", p = "a", n = "b", L = 0.5 }
@@ -52,7 +52,7 @@ j = { kind = "electrical.current_source", p = "a", n = "b", I = 3 }
 d = { kind = "electrical.diode", p = "a", n = "b", Rs = 0.01 }
 m = { kind = "machines.dc_machine", p = "a", n = "b", r = "s", c = "datum", R = 1, L = 0.01, k = 0.1 }
 w = { kind = "rotational.inertia", p = "s", J = 1 }
-)";
+)toml";
 
 TEST(Condense, one_edge_kinds_become_a_conductance_and_a_source) {
   const struct {
@@ -173,12 +173,12 @@ TEST(Condense, recovered_values_satisfy_the_terminal_equations) {
 }
 
 TEST(Condense, a_variable_that_others_refer_to_is_kept) {
-  constexpr const char* text = R"(
+  constexpr const char* text = R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 r = { kind = "electrical.resistor", p = "a", n = "datum", R = 10 }
 s = { kind = "electrical.resistor", p = "b", n = "datum", R = 20 }
 f = { kind = "electrical.current_source", p = "datum", n = "b", I = "3*r.i" }
-)";
+)toml";
   const Condensed r(text, "r"), s(text, "s"), f(text, "f");
   EXPECT_EQ(r.terminals_of(Terminal::What::kept), 1);
   EXPECT_EQ(s.terminals_of(Terminal::What::kept), 0);
@@ -187,12 +187,12 @@ f = { kind = "electrical.current_source", p = "datum", n = "b", I = "3*r.i" }
 }
 
 TEST(Condense, an_inner_node_that_others_refer_to_is_kept_with_its_balance) {
-  const Condensed d(R"(
+  const Condensed d(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 0.6 }
 d = { kind = "electrical.diode", p = "a", n = "datum" }
 s = { kind = "electrical.resistor", p = "b", n = "datum", R = 20 }
 f = { kind = "electrical.current_source", p = "datum", n = "b", I = "0.5*d.junction.v" }
-)",
+)toml",
                     "d");
   EXPECT_EQ(d.form.kept_nodes.size(), 1u);
   EXPECT_EQ(d.terminals_of(Terminal::What::node), 3);
@@ -200,10 +200,10 @@ f = { kind = "electrical.current_source", p = "datum", n = "b", I = "0.5*d.junct
 
 // dT = R*Q with R = 2*T - 5: at T = 2.5 the pivot would be zero, so Q must stay.
 TEST(Condense, a_resistance_that_depends_on_temperature_keeps_its_heat_flow) {
-  const Condensed c(R"(
+  const Condensed c(R"toml(
 q = { kind = "thermal.heat_source", p = "datum", n = "x", Q = 1 }
 r = { kind = "thermal.resistor", p = "x", n = "datum", R = "2*x.T - 5" }
-)",
+)toml",
                     "r");
   EXPECT_EQ(c.terminals_of(Terminal::What::kept), 1);
   EXPECT_TRUE(c.form.iterative());

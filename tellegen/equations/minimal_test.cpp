@@ -68,10 +68,10 @@ TEST(MinimalForm, of_the_ladder_has_four_states) {
 
 TEST(MinimalForm, a_state_that_follows_a_source_brings_in_the_sources_derivative) {
   // The capacitor's current is C dE/dt, and it is all that the resistor above does not carry.
-  const Reduced r(R"(
+  const Reduced r(R"toml(
 e = { kind = "electrical.sine_voltage", p = "a", n = "datum", amplitude = 2, frequency = 3 }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 0.5 }
-)");
+)toml");
   EXPECT_TRUE(r.form.states.empty());
   const Expr current = in_minimal_columns(r.form, in_columns(r.system, parse_value(r.model, "c.i", {})));
   const double w = 2 * M_PI * 3;
@@ -123,12 +123,12 @@ TEST(MinimalForm, is_refused_where_the_model_is_too_large) {
 }
 
 TEST(MinimalForm, is_refused_where_a_storage_follows_a_controlled_source) {
-  EXPECT_EQ(code_of(R"(
+  EXPECT_EQ(code_of(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "2*b.v" }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
 r = { kind = "electrical.resistor", p = "b", n = "datum", R = 1 }
 j = { kind = "electrical.current_source", p = "datum", n = "b", I = "t" }
-)"),
+)toml"),
             "T213");
 }
 

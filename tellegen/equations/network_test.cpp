@@ -72,12 +72,12 @@ TEST(Network, every_row_is_written_and_kept_equations_have_a_row_each) {
 }
 
 TEST(Network, a_current_that_controls_another_source_is_an_unknown) {
-  const Model model = model_of(R"(
+  const Model model = model_of(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 r = { kind = "electrical.resistor", p = "a", n = "datum", R = 10 }
 s = { kind = "electrical.resistor", p = "b", n = "datum", R = 20 }
 f = { kind = "electrical.current_source", p = "datum", n = "b", I = "3*r.i" }
-)");
+)toml");
   const EquationSystem system = build_system(model);
   const Network network = build_network(system);
   EXPECT_EQ(unknowns(system, network), (std::set<std::string>{"a.v", "b.v", "e.i", "r.i"}));

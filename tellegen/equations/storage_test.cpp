@@ -28,22 +28,22 @@ struct Analysed {
 };
 
 TEST(Storage, parallel_capacitors_have_one_state) {
-  const Analysed a(R"(
+  const Analysed a(R"toml(
 e  = { kind = "electrical.voltage_source", p = "in", n = "datum", V = 5 }
 r  = { kind = "electrical.resistor", p = "in", n = "a", R = 1 }
 c1 = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
 c2 = { kind = "electrical.capacitor", p = "datum", n = "a", C = 1 }
-)");
+)toml");
   EXPECT_EQ(a.storage.state_count(), 1);
   ASSERT_EQ(a.storage.redundant.size(), 1u);
   EXPECT_TRUE(a.terms(0) == "c2.v = -c1.v" || a.terms(0) == "c1.v = -c2.v") << a.terms(0);
 }
 
 TEST(Storage, a_capacitor_across_a_source_has_no_state) {
-  const Analysed a(R"(
+  const Analysed a(R"toml(
 e = { kind = "electrical.sine_voltage", p = "a", n = "datum", amplitude = 2, frequency = 3 }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
-)");
+)toml");
   EXPECT_EQ(a.storage.state_count(), 0);
   EXPECT_EQ(a.terms(0), "c.v = +e");
   const Expr rate = source_rate(a.system, a.storage.redundant[0].terms[0].source);
@@ -53,45 +53,45 @@ c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
 }
 
 TEST(Storage, capacitors_in_a_triangle_have_two_states) {
-  const Analysed a(R"(
+  const Analysed a(R"toml(
 c1 = { kind = "electrical.capacitor", p = "a", n = "b", C = 1 }
 c2 = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1 }
 c3 = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
 r  = { kind = "electrical.resistor", p = "a", n = "datum", R = 1 }
-)");
+)toml");
   EXPECT_EQ(a.storage.state_count(), 2);
   ASSERT_EQ(a.storage.redundant.size(), 1u);
   EXPECT_EQ(a.storage.redundant[0].terms.size(), 2u);
 }
 
 TEST(Storage, inductors_in_series_have_one_state) {
-  const Analysed a(R"(
+  const Analysed a(R"toml(
 e  = { kind = "electrical.voltage_source", p = "in", n = "datum", V = 5 }
 r  = { kind = "electrical.resistor", p = "in", n = "a", R = 1 }
 l1 = { kind = "electrical.inductor", p = "a", n = "b", L = 1 }
 l2 = { kind = "electrical.inductor", p = "datum", n = "b", L = 1 }
-)");
+)toml");
   EXPECT_EQ(a.storage.state_count(), 1);
   ASSERT_EQ(a.storage.redundant.size(), 1u);
   EXPECT_TRUE(a.terms(0) == "l2.i = -l1.i" || a.terms(0) == "l1.i = -l2.i") << a.terms(0);
 }
 
 TEST(Storage, an_inductor_fed_by_a_current_source_has_no_state) {
-  const Analysed a(R"(
+  const Analysed a(R"toml(
 j = { kind = "electrical.sine_current", p = "datum", n = "a", amplitude = 2, frequency = 3 }
 l = { kind = "electrical.inductor", p = "a", n = "datum", L = 1 }
-)");
+)toml");
   EXPECT_EQ(a.storage.state_count(), 0);
   EXPECT_EQ(a.terms(0), "l.i = +j");
 }
 
 TEST(Storage, the_rate_of_a_source_that_follows_another_variable_is_not_known) {
-  const Analysed a(R"(
+  const Analysed a(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "2*b.v" }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
 r = { kind = "electrical.resistor", p = "b", n = "datum", R = 1 }
 j = { kind = "electrical.current_source", p = "datum", n = "b", I = "t" }
-)");
+)toml");
   ASSERT_EQ(a.storage.redundant.size(), 1u);
   EXPECT_FALSE(source_rate(a.system, a.storage.redundant[0].terms[0].source));
 }

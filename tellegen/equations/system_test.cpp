@@ -72,7 +72,7 @@ TEST(EquationSystem, every_terminal_equation_has_a_row_of_its_own) {
   EXPECT_EQ(*rows.rbegin(), system.size() - 1);
 }
 
-constexpr const char* controlled = R"(
+constexpr const char* controlled = R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 r = { kind = "electrical.resistor", p = "a", n = "datum", R = 10 }
 s = { kind = "electrical.resistor", p = "b", n = "datum", R = 20 }
@@ -80,7 +80,7 @@ f = { kind = "electrical.current_source", p = "datum", n = "b", I = "gain*r.i" }
 g = { kind = "electrical.current_source", p = "datum", n = "b", I = "gain*s.i/10" }
 [parameters]
 gain = 3
-)";
+)toml";
 
 TEST(EquationSystem, a_variable_of_another_component_is_an_external_symbol_and_is_kept_there) {
   const Model model = model_of(controlled);
@@ -100,7 +100,7 @@ TEST(EquationSystem, a_variable_of_another_component_is_an_external_symbol_and_i
 }
 
 TEST(EquationSystem, expressions_of_one_shape_share_a_group) {
-  const Model model = model_of(R"(
+  const Model model = model_of(R"toml(
 e  = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 r1 = { kind = "thermal.resistor", p = "x", n = "datum", R = "2*x.T + 1" }
 r2 = { kind = "thermal.resistor", p = "y", n = "datum", R = "2*y.T + 1" }
@@ -108,7 +108,7 @@ r3 = { kind = "thermal.resistor", p = "y", n = "datum", R = "3*y.T + 1" }
 r4 = { kind = "thermal.resistor", p = "y", n = "x", R = 1 }
 q  = { kind = "thermal.heat_source", p = "datum", n = "x", Q = 1 }
 r  = { kind = "electrical.resistor", p = "a", n = "datum", R = 1 }
-)");
+)toml");
   const EquationSystem system = build_system(model);
   EXPECT_EQ(&group_of(system, "r1"), &group_of(system, "r2"));
   EXPECT_NE(&group_of(system, "r1"), &group_of(system, "r3"));
@@ -116,12 +116,12 @@ r  = { kind = "electrical.resistor", p = "a", n = "datum", R = 1 }
 }
 
 TEST(EquationSystem, an_across_variable_of_another_component_is_a_difference_of_columns) {
-  const Model model = model_of(R"(
+  const Model model = model_of(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = 10 }
 s = { kind = "electrical.resistor", p = "b", n = "datum", R = 20 }
 f = { kind = "electrical.current_source", p = "datum", n = "b", I = "2*r.v" }
-)");
+)toml");
   const EquationSystem system = build_system(model);
   const Group& f = group_of(system, "f");
   const auto s = f.symbols.size() - 1;
@@ -131,7 +131,7 @@ f = { kind = "electrical.current_source", p = "datum", n = "b", I = "2*r.v" }
 }
 
 TEST(EquationSystem, expressions_are_rewritten_in_columns_with_parameters_and_inputs_put_in) {
-  const Model model = model_of(R"(
+  const Model model = model_of(R"toml(
 d = { kind = "electrical.diode", p = "a", n = "datum" }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = 10 }
 e = { kind = "electrical.voltage_source", p = "b", n = "datum", V = "u" }
@@ -139,7 +139,7 @@ e = { kind = "electrical.voltage_source", p = "b", n = "datum", V = "u" }
 k = 4
 [inputs]
 u = "2*t"
-)");
+)toml");
   const EquationSystem system = build_system(model);
   const auto value_of = [&](std::string_view text) {
     const Expr e = in_columns(system, parse_value(model, text, {}));

@@ -68,10 +68,11 @@ class Adaptive : public Integrator {
     IDAInit(ida_.get(), residual, 0.0, y_.get(), yp_.get());
     IDASVtolerances(ida_.get(), problem.options.tolerance, tolerances_.get());
     IDASetUserData(ida_.get(), this);
-    IDASetMaxNumSteps(ida_.get(), 100000000);
+    IDASetMaxNonlinIters(ida_.get(), 10);
+    IDASetMaxNumSteps(ida_.get(), 100000);  // between two samples
     IDASetId(ida_.get(), id_.get());
-    // A redundant storage's through is a derivative of the solution: not a variable to control errors by.
-    IDASetSuppressAlg(ida_.get(), !problem.storage.redundant.empty());
+    // Steps are chosen by the states: potentials behind a blocking diode jump, however short the step.
+    IDASetSuppressAlg(ida_.get(), true);
     solver_.reset(SUNLinSol_KLU(y_.get(), matrix_.get(), context));
     IDASetLinearSolver(ida_.get(), solver_.get(), matrix_.get());
     IDASetJacFn(ida_.get(), jacobian);
@@ -88,14 +89,26 @@ class Adaptive : public Integrator {
       const double to = interval * static_cast<double>(done_ + 1);
       IDASetStopTime(ida_.get(), to);  // outputs are solutions, not interpolations
       double t = 0.0;
-      for (;;) {
+      for (int events = 0, restarts = 0;;) {
         const int status = IDASolve(ida_.get(), to, &t, y_.get(), yp_.get(), IDA_NORMAL);
+        // Extrapolated potentials may land where an exponential is out of reach, and shortening the step does
+        // not help: begin anew from the last good point, without extrapolation.
+        if ((status == IDA_CONV_FAIL || status == IDA_ERR_FAIL) && ++restarts <= 20) {
+          restart(t, to);
+          continue;
+        }
         if (status < 0) {
           failure_ = fmt::format("the adaptive method stopped at t = {:.9g} s: {}", t, error_);
           return k;
         }
         if (status == IDA_ROOT_RETURN) {
-          if (!restart(t, to)) return k;
+          if (++events > 10000) {
+            failure_ = fmt::format(
+                "more than 10000 events between two samples near t = {:.9g} s: a condition chatters", t);
+            return k;
+          }
+          ++statistics_.events;
+          restart(t, to);
           continue;
         }
         break;
@@ -264,18 +277,18 @@ class Adaptive : public Integrator {
   }
 
   // After an event the algebraic variables may jump: find them anew, the states stay.
-  bool restart(double t, double to) {
-    ++statistics_.events;
+  void restart(double t, double to) {
     long steps = 0, iterations = 0;
     IDAGetNumSteps(ida_.get(), &steps);
     IDAGetNumNonlinSolvIters(ida_.get(), &iterations);
     steps_before_ += steps;
     iterations_before_ += iterations;
-    if (t >= to) return true;
+    if (t >= to) return;
+    for (std::int32_t c = 0; c < n_; ++c)
+      if (data(id_.get())[c] == 0.0) data(yp_.get())[c] = 0.0;
     IDAReInit(ida_.get(), t, y_.get(), yp_.get());
     if (IDACalcIC(ida_.get(), IDA_YA_YDP_INIT, t + 1e-3 * (to - t)) >= 0)
       IDAGetConsistentIC(ida_.get(), y_.get(), yp_.get());
-    return true;
   }
 
   static void remember_error(int, const char*, const char*, char* message, void* user) {

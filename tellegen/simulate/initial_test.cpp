@@ -53,14 +53,14 @@ std::string message_of(std::string_view text) {
 }
 
 TEST(InitialState, given_values_give_the_rest) {
-  const Start s(R"(
+  const Start s(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = 10 }
 c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.5, v0 = 2 }
 l = { kind = "electrical.inductor", p = "b", n = "datum", L = 4 }
 [initial]
 "l.i" = "0.1 A"
-)");
+)toml");
   EXPECT_NEAR(s.value("r.i"), 0.3, 1e-14);
   EXPECT_NEAR(s.value("c.i"), 0.2, 1e-14);
   EXPECT_NEAR(s.rate("c.v"), 0.4, 1e-14);
@@ -68,7 +68,7 @@ l = { kind = "electrical.inductor", p = "b", n = "datum", L = 4 }
 }
 
 TEST(InitialState, a_steady_state_has_no_rate) {
-  const Start s(R"(
+  const Start s(R"toml(
 w  = { kind = "thermal.fixed_temperature", p = "w", T = 320 }
 q  = { kind = "thermal.heat_source", p = "datum", n = "a", Q = 10 }
 r1 = { kind = "thermal.resistor", p = "a", n = "b", R = 2 }
@@ -77,60 +77,60 @@ c1 = { kind = "thermal.capacitor", p = "a", n = "datum", C = 7 }
 c2 = { kind = "thermal.capacitor", p = "b", n = "datum", C = 7, T0 = 300 }
 [initial]
 "c2.dT" = "steady"
-)");
+)toml");
   EXPECT_NEAR(s.value("a.T"), 370.0, 1e-10);
   EXPECT_NEAR(s.value("b.T"), 350.0, 1e-10);
   EXPECT_NEAR(s.rate("c1.dT"), 0.0, 1e-12);
 }
 
 TEST(InitialState, parallel_capacitors_share_the_current_by_capacitance) {
-  const Start s(R"(
+  const Start s(R"toml(
 j  = { kind = "electrical.current_source", p = "datum", n = "a", I = 6 }
 c1 = { kind = "electrical.capacitor", p = "a", n = "datum", C = 0.4, v0 = 2 }
 c2 = { kind = "electrical.capacitor", p = "a", n = "datum", C = 0.2, v0 = 2 }
-)");
+)toml");
   EXPECT_NEAR(s.value("c1.i"), 4.0, 1e-13);
   EXPECT_NEAR(s.value("c2.i"), 2.0, 1e-13);
   EXPECT_NEAR(s.rate("c1.v"), 10.0, 1e-13);
 }
 
 TEST(InitialState, a_capacitor_across_a_source_takes_the_sources_value_and_rate) {
-  const Start s(R"(
+  const Start s(R"toml(
 e = { kind = "electrical.sine_voltage", p = "a", n = "datum", offset = 1, amplitude = 2, frequency = 3 }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 0.5 }
-)");
+)toml");
   EXPECT_NEAR(s.value("c.v"), 1.0, 1e-14);
   EXPECT_NEAR(s.value("c.i"), 0.5 * 2 * 2 * M_PI * 3, 1e-12);
 }
 
 TEST(InitialState, contradicting_values_are_T301) {
-  EXPECT_NE(message_of(R"(
+  EXPECT_NE(message_of(R"toml(
 r  = { kind = "electrical.resistor", p = "a", n = "datum", R = 1 }
 c1 = { kind = "electrical.capacitor", p = "a", n = "datum", C = 0.4, v0 = 2 }
 c2 = { kind = "electrical.capacitor", p = "a", n = "datum", C = 0.2, v0 = 3 }
-)")
+)toml")
                 .find("T301"),
             std::string::npos);
-  EXPECT_NE(message_of(R"(
+  EXPECT_NE(message_of(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 0.5, v0 = 4 }
-)")
+)toml")
                 .find("T301"),
             std::string::npos);
-  EXPECT_NE(message_of(R"(
+  EXPECT_NE(message_of(R"toml(
 e  = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 l1 = { kind = "electrical.inductor", p = "a", n = "b", L = 1, i0 = 1 }
 l2 = { kind = "electrical.inductor", p = "b", n = "datum", L = 1, i0 = 2 }
-)")
+)toml")
                 .find("T301"),
             std::string::npos);
 }
 
 TEST(InitialState, values_that_agree_are_no_contradiction) {
-  EXPECT_EQ(message_of(R"(
+  EXPECT_EQ(message_of(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 0.5, v0 = 5 }
-)"),
+)toml"),
             "");
 }
 
@@ -149,20 +149,20 @@ TEST(InitialState, a_default_gives_way_to_a_value_that_was_given) {
 }
 
 TEST(InitialState, equations_that_cannot_determine_everything_are_T210) {
-  const std::string message = message_of(R"(
+  const std::string message = message_of(R"toml(
 e1 = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 e2 = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
-)");
+)toml");
   EXPECT_NE(message.find("T210"), std::string::npos) << message;
 }
 
 TEST(InitialState, a_storage_that_follows_a_controlled_source_is_T212) {
-  EXPECT_NE(message_of(R"(
+  EXPECT_NE(message_of(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "2*b.v" }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
 r = { kind = "electrical.resistor", p = "b", n = "datum", R = 1 }
 j = { kind = "electrical.current_source", p = "datum", n = "b", I = "t" }
-)")
+)toml")
                 .find("T212"),
             std::string::npos);
 }
@@ -176,10 +176,10 @@ TEST(InitialState, a_diode_directly_across_a_stiff_source_starts) {
   for (double v : {-1000.0, -5.0, 0.3, 0.7, 5.0, 100.0, 1000.0})
     for (double rs : {1e-6, 1e-3, 1.0}) {
       char text[300];
-      snprintf(text, sizeof text, R"(
+      snprintf(text, sizeof text, R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = %g }
 d = { kind = "electrical.diode", p = "a", n = "datum", Rs = %g }
-)",
+)toml",
                v, rs);
       const Start s(text);
       if (v > 0) {
@@ -204,14 +204,14 @@ TEST(InitialState, a_hundred_diodes_in_series_start) {
 }
 
 TEST(InitialState, a_bridge_at_a_kilovolt_starts) {
-  Start s(R"(
+  Start s(R"toml(
 e1 = { kind = "electrical.voltage_source", p = "n2", n = "datum", V = "1 kV" }
 d1 = { kind = "electrical.diode", p = "n2", n = "n3" }
 d2 = { kind = "electrical.diode", p = "datum", n = "n3" }
 d3 = { kind = "electrical.diode", p = "n4", n = "n2" }
 d4 = { kind = "electrical.diode", p = "n4", n = "datum" }
 r1 = { kind = "electrical.resistor", p = "n3", n = "n4", R = "10 ohm" }
-)");
+)toml");
   // KVL around source, d1, r1, d4.
   const double i = s.value("r1.i");
   EXPECT_NEAR(2 * diode_voltage(i, 1e-3) + 10 * i, 1000.0, 1e-6);
@@ -219,11 +219,11 @@ r1 = { kind = "electrical.resistor", p = "n3", n = "n4", R = "10 ohm" }
 }
 
 TEST(InitialState, a_diode_feeding_a_charged_capacitor_starts_blocking) {
-  const Start s(R"(
+  const Start s(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 1 }
 d = { kind = "electrical.diode", p = "a", n = "b" }
 c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1e-6, v0 = 100 }
-)");
+)toml");
   EXPECT_NEAR(s.value("d.i"), -1e-14, 1e-15);
 }
 

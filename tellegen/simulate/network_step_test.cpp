@@ -55,11 +55,11 @@ TEST(NetworkStep, a_large_model_is_run_by_it) {
 
 // Closed form of an RC pair, through the network executor.
 TEST(NetworkStep, halving_the_step_divides_the_error_by_two_to_the_order) {
-  const Model model = model_of(R"(
+  const Model model = model_of(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = 4 }
 c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.1 }
-)");
+)toml");
   const std::pair<const char*, double> orders[] = {{"bdf1", 1}, {"bdf2", 2}, {"tr", 2}, {"bdf3", 3}};
   for (const auto& [method, order] : orders) {
     double error[2];
@@ -78,11 +78,11 @@ c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.1 }
 }
 
 TEST(NetworkStep, recovers_what_was_condensed_inside_a_component) {
-  const Model model = model_of(R"(
+  const Model model = model_of(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "1 + t" }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = 1 }
 d = { kind = "electrical.diode", p = "b", n = "datum", Rs = 0.5 }
-)");
+)toml");
   TestProblem p(model, options_of("bdf1", 1.0, 0.1), {"d.junction.v", "d.j.v", "d.series.i", "r.i"});
   NetworkIntegrator integrator(p.problem, build_network(p.system));
   const auto rows = p.rows(integrator);
@@ -98,10 +98,10 @@ d = { kind = "electrical.diode", p = "b", n = "datum", Rs = 0.5 }
 
 TEST(NetworkStep, a_wrong_rate_rings_on_without_projection_and_is_forgotten_with_it) {
   for (const char* method : {"trnp", "tr"}) {
-    const Model model = model_of(R"(
+    const Model model = model_of(R"toml(
 e = { kind = "electrical.sine_voltage", p = "a", n = "datum", amplitude = 2, frequency = 0.5 }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 0.1 }
-)");
+)toml");
     TestProblem p(model, options_of(method, 0.1, 1e-3), {"c.i"});
     p.problem.initial.rates[0] += 1.0;
     NetworkIntegrator integrator(p.problem, build_network(p.system));
@@ -119,12 +119,12 @@ c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 0.1 }
 }
 
 TEST(NetworkStep, an_iteration_that_fails_names_the_component) {
-  const Model model = model_of(R"(
+  const Model model = model_of(R"toml(
 q   = { kind = "thermal.heat_source", p = "datum", n = "x", Q = "2*t" }
 bad = { kind = "thermal.resistor", p = "x", n = "datum", R = "1 + x.T^2" }
 ok  = { kind = "thermal.resistor", p = "y", n = "datum", R = "2 + 0.001*y.T" }
 q2  = { kind = "thermal.heat_source", p = "datum", n = "y", Q = 1 }
-)");
+)toml");
   TestProblem p(model, options_of("bdf1", 2.0, 0.1), {"x.T"});
   NetworkIntegrator integrator(p.problem, build_network(p.system));
   std::vector<double> rows(20);

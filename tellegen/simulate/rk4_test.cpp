@@ -7,10 +7,10 @@
 namespace tellegen {
 namespace {
 
-constexpr const char* oscillator = R"(
+constexpr const char* oscillator = R"toml(
 l = { kind = "electrical.inductor", p = "a", n = "datum", L = 1 }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1, v0 = 1 }
-)";
+)toml";
 
 TEST(Rk4, halving_the_step_divides_the_error_by_sixteen) {
   double error[3];
@@ -22,12 +22,12 @@ TEST(Rk4, halving_the_step_divides_the_error_by_sixteen) {
 }
 
 TEST(Rk4, integrates_a_cubic_exactly) {
-  const TestRun run(R"(
+  const TestRun run(R"toml(
 j = { kind = "electrical.current_source", p = "datum", n = "a", I = "12*t^2*(1 - t)" }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
-)", options_of("rk4", 1.0, 0.25), {"a.v"});
-  EXPECT_LT(run.largest_error("a.v", [](double t) {
-  return 4 * t * t * t - 3 * t * t * t * t; }), 1e-14);
+)toml",
+                    options_of("rk4", 1.0, 0.25), {"a.v"});
+  EXPECT_LT(run.largest_error("a.v", [](double t) { return 4 * t * t * t - 3 * t * t * t * t; }), 1e-14);
 }
 
 TEST(Rk4, compiled_and_interpreted_agree_to_the_last_bit) {
@@ -42,29 +42,29 @@ TEST(Rk4, compiled_and_interpreted_agree_to_the_last_bit) {
 // The resistance follows a temperature: algebraic unknowns are found at every stage.
 TEST(Rk4, solves_nonlinear_equations_at_every_stage_and_keeps_its_order) {
   // C T' = -T/R(T) with R = T: T' = -1/C.
-  const TestRun line(R"(
+  const TestRun line(R"toml(
 r = { kind = "thermal.resistor", p = "x", n = "datum", R = "x.T" }
 c = { kind = "thermal.capacitor", p = "x", n = "datum", C = 2, T0 = 300 }
-)",
+)toml",
                      options_of("rk4", 5.0, 0.5), {"x.T"});
   EXPECT_LT(line.largest_error("x.T", [](double t) { return 300 - t / 2; }), 1e-8);
   // R = 1/T: T' = -T^2, T = 1/(1 + t).
   double error[2];
   for (int k = 0; k < 2; ++k)
-    error[k] = TestRun(R"(
+    error[k] = TestRun(R"toml(
 r = { kind = "thermal.resistor", p = "x", n = "datum", R = "1/x.T" }
 c = { kind = "thermal.capacitor", p = "x", n = "datum", C = 1, T0 = 1 }
-)",
+)toml",
                        options_of("rk4", 3.0, 0.2 / (1 << k)), {"x.T"})
                    .largest_error("x.T", [](double t) { return 1 / (1 + t); });
   EXPECT_NEAR(std::log2(error[0] / error[1]), 4.0, 0.3);
 }
 
 TEST(Rk4, too_long_a_step_for_the_fastest_part_is_told) {
-  const Model model = model_of(R"(
+  const Model model = model_of(R"toml(
 r = { kind = "electrical.resistor", p = "a", n = "datum", R = 1e-3 }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1e-3, v0 = 1 }
-)");
+)toml");
   const SimulationResult result =
       Simulation(model, options_of("rk4", 10.0, 1e-3), columns_of(model, {"a.v"})).run();
   EXPECT_NE(result.failure.find("explicit"), std::string::npos) << result.failure;
@@ -73,12 +73,12 @@ c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1e-3, v0 = 1 }
 
 TEST(Rk4, a_diode_charges_a_capacitor) {
   // Conducting throughout: compare with the implicit rule at the same small step.
-  constexpr const char* text = R"(
+  constexpr const char* text = R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "5 + t" }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = 10 }
 d = { kind = "electrical.diode", p = "b", n = "c" }
 c = { kind = "electrical.capacitor", p = "c", n = "datum", C = 0.1 }
-)";
+)toml";
   const TestRun rk4(text, options_of("rk4", 1.0, 1e-3), {"c.v", "d.i"}),
       tr(text, options_of("tr", 1.0, 1e-3), {"c.v", "d.i"});
   EXPECT_NEAR(rk4.last("c.v"), tr.last("c.v"), 1e-6);

@@ -102,10 +102,10 @@ TEST(Simulation, outputs_may_be_any_expression) {
 }
 
 TEST(Simulation, without_outputs_of_its_own_a_model_reports_every_variable) {
-  const Model model = model_of(R"(
+  const Model model = model_of(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 r = { kind = "electrical.resistor", p = "a", n = "datum", R = 10 }
-)");
+)toml");
   const SimulationResult result = Simulation(model, options_of("bdf1", 1.0, 1.0), {}).run();
   EXPECT_EQ(result.names, (std::vector<std::string>{"a.v", "e.i", "r.i"}));
   EXPECT_EQ(result.values, (std::vector<double>{5, -0.5, 0.5, 5, -0.5, 0.5}));
@@ -116,11 +116,11 @@ TEST(Simulation, a_model_without_storage_is_a_sequence_of_operating_points) {
     for (const char* form : {"tableau", "minimal"}) {
       SimulationOptions options = options_of(method, 1.0, 0.25);
       options.form = form;
-      const TestRun run(R"(
+      const TestRun run(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "5*t" }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = 10 }
 s = { kind = "electrical.resistor", p = "b", n = "datum", R = 40 }
-)",
+)toml",
                         options, {"b.v"});
       EXPECT_LT(run.largest_error("b.v", [](double t) { return 4 * t; }), 1e-14) << method << ", " << form;
     }
@@ -186,10 +186,10 @@ TEST(Simulation, what_is_not_given_comes_from_the_model) {
 }
 
 TEST(Simulation, a_floating_part_is_a_fault_of_topology_not_of_numbers) {
-  EXPECT_EQ(fault_codes_of(R"(
+  EXPECT_EQ(fault_codes_of(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "b", V = 5 }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = 10 }
-)",
+)toml",
                            options_of("bdf1", 1.0, 0.1))
                 .substr(0, 2),
             "T2");

@@ -10,7 +10,7 @@
 namespace tellegen {
 namespace {
 
-constexpr const char* circuit = R"(
+constexpr const char* circuit = R"toml(
 e = { kind = "electrical.sine_voltage", p = "a", n = "datum", amplitude = "A", frequency = 2 }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = "R" }
 d = { kind = "electrical.diode", p = "b", n = "datum", Is = "Is", Rs = "R/100" }
@@ -22,7 +22,7 @@ A = 3
 R = "B/2"
 B = 14
 Is = 1e-9
-)";
+)toml";
 
 struct Point {
   std::vector<double> x, rates;
@@ -45,11 +45,11 @@ std::vector<double> residual(Tableau& tableau, const Point& p) {
 
 TEST(Tableau, the_residual_of_a_solution_is_zero) {
   // 5 V on 10 ohm into 0.5 F, at 2 V: i = 0.3 A, dv/dt = 0.6 V/s.
-  const Model model = model_of(R"(
+  const Model model = model_of(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = 10 }
 c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.5 }
-)");
+)toml");
   const EquationSystem system = build_system(model);
   Tableau tableau(system);
   Point p{std::vector<double>(tableau.size()), {0.6}, 0.0};
@@ -116,10 +116,10 @@ TEST(Tableau, the_derivative_by_a_parameter_follows_the_chain_of_definitions) {
 }
 
 TEST(Tableau, limited_exponentials_are_exact_once_the_limit_is_reached) {
-  const Model model = model_of(R"(
+  const Model model = model_of(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
 d = { kind = "electrical.diode", p = "a", n = "datum" }
-)");
+)toml");
   const EquationSystem system = build_system(model);
   Tableau tableau(system);
   ASSERT_EQ(tableau.limit_count(), 1);
