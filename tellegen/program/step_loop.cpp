@@ -102,6 +102,7 @@ std::string c_step_loop(const StepProgram& step) {
   instructions(1, "    ");
   if (step.error >= 0) {
     out += "    { long long iterations = 0;\n      for (;;) {\n";
+    if (step.reload >= 0) out += fmt::format("        r{0} = *(volatile double*)(w + {0});\n", step.reload);
     copies(step.iterate_copies, "        ");
     instructions(2, "        ");
     out += fmt::format(

@@ -150,7 +150,7 @@ class Adaptive : public Integrator {
       else if (plus >= 0)
         yp[plus] = problem_.initial.rates[k];
     }
-    const ExprMap<double> start{{system_.model->pool->symbol("t"), 0.0}};
+    const ExprMap<double> start{{system_.model->pool->symbol("t"), just_after_start}};
     for (std::int32_t e = 0; e < system_.graph.edge_count(); ++e)
       if (system_.graph.edges[e].edge_class == EdgeClass::across_source)
         if (const Expr rate = source_rate(system_, EdgeIndex{e})) across[e] = evaluate(rate, start);

@@ -23,6 +23,9 @@ namespace {
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
+// Eigen's is not for matrices without entries: a model without states and waves.
+Matrix exponential(const Matrix& m) { return m.size() > 0 ? Matrix(m.exp()) : m; }
+
 class Exact : public Integrator {
  public:
   explicit Exact(const Problem& full) : minimal_(full) {
@@ -143,7 +146,7 @@ class Exact : public Integrator {
             coefficients(j, wave(term.lambda, term.omega, term.degree, true)) += term.sine;
         }
       }
-    bool changed = waves.size() != waves_.size() || coefficients != wave_coefficients_;
+    bool changed = waves.size() != waves_.size() || (!waves.empty() && coefficients != wave_coefficients_);
     for (std::size_t k = 0; !changed && k < waves.size(); ++k)
       changed = waves[k].lambda != waves_[k].lambda || waves[k].omega != waves_[k].omega;
     waves_ = std::move(waves);
@@ -158,7 +161,7 @@ class Exact : public Integrator {
     m.topLeftCorner(states_, states_) = a_;
     m.block(0, states_, states_, sources_) = b_;
     m.block(states_, states_ + sources_, sources_, sources_) = Matrix::Identity(sources_, sources_);
-    const Matrix lines = (m * h).exp();
+    const Matrix lines = exponential(m * h);
     out.state = lines.topLeftCorner(states_, states_);
     out.line = lines.block(0, states_, states_, sources_);
     out.slope = lines.block(0, states_ + sources_, states_, sources_);
@@ -177,7 +180,7 @@ class Exact : public Integrator {
           entry = x.degree;
       }
     }
-    out.wave = (w * h).exp().block(0, states_, states_, waves);
+    out.wave = exponential(w * h).block(0, states_, states_, waves);
   }
 
   void step(const Discrete& d, double t) {

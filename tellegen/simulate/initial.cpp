@@ -67,6 +67,7 @@ class InitialProblem {
       : tableau_(tableau), system_(tableau.system()), storage_(storage), given_(given_values(system_)) {
     n_ = tableau.size();
     total_ = n_ + tableau.rate_count();
+    prefer_what_the_user_gave();
     build_pattern();
     find_source_rates();
   }
@@ -119,6 +120,20 @@ class InitialProblem {
     return row < n_ ? row_name(system_, row) : "initial value of " + rate_name(system_, row - n_);
   }
 
+  // A value given for redundant storage takes the place of a default (or of steadiness) of a state it follows.
+  void prefer_what_the_user_gave() {
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) prescribed_.push_back(k);
+    for (const RedundantRate& r : storage_.redundant) {
+      if (given_[r.rate].what != Given::What::value || !given_[r.rate].by_user) continue;
+      for (const auto& term : r.terms) {
+        if (term.rate < 0 || !storage_.is_state[term.rate] || given_[term.rate].by_user) continue;
+        if (prescribed_[term.rate] != term.rate) continue;
+        prescribed_[term.rate] = r.rate;
+        break;
+      }
+    }
+  }
+
   void build_pattern() {
     PatternBuilder builder(total_);
     for (const auto& e : tableau_.x_entries()) builder.add(e.row, e.column);
@@ -131,8 +146,8 @@ class InitialProblem {
         builder.add(n_ + k, n_ + k);
         for (const auto& term : storage_.redundant[redundant_of_[k]].terms)
           if (term.rate >= 0) builder.add(n_ + k, n_ + term.rate);
-      } else if (given_[k].what == Given::What::value) {
-        const Rate& r = system_.rates[k];
+      } else if (given_[prescribed_[k]].what == Given::What::value) {
+        const Rate& r = system_.rates[prescribed_[k]];
         const Group& group = system_.groups[r.group];
         builder.add(n_ + k, group.plus[r.symbol][r.member]);
         builder.add(n_ + k, group.minus[r.symbol][r.member]);
@@ -151,7 +166,7 @@ class InitialProblem {
         extra += 1;
         for (const auto& term : storage_.redundant[redundant_of_[k]].terms) extra += term.rate >= 0;
       } else {
-        extra += given_[k].what == Given::What::value ? 2 : 1;
+        extra += given_[prescribed_[k]].what == Given::What::value ? 2 : 1;
       }
     }
     const auto total = static_cast<std::int32_t>(entries) + extra + system_.node_columns;
@@ -165,7 +180,7 @@ class InitialProblem {
   }
 
   void find_source_rates() {
-    const ExprMap<double> start{{system_.model->pool->symbol("t"), 0.0}};
+    const ExprMap<double> start{{system_.model->pool->symbol("t"), just_after_start}};
     for (const RedundantRate& r : storage_.redundant) {
       double total = 0.0;
       for (const auto& term : r.terms)
@@ -268,8 +283,8 @@ class InitialProblem {
         row = z_[n_ + k] - source_rate_[redundant_of_[k]];
         for (const auto& term : storage_.redundant[redundant_of_[k]].terms)
           if (term.rate >= 0) row -= term.sign * z_[n_ + term.rate];
-      } else if (given_[k].what == Given::What::value) {
-        row = tableau_.rate_value(std::span(z_).first(n_), k) - given_[k].value;
+      } else if (given_[prescribed_[k]].what == Given::What::value) {
+        row = tableau_.rate_value(std::span(z_).first(n_), prescribed_[k]) - given_[prescribed_[k]].value;
       } else {
         row = z_[n_ + k];
       }
@@ -294,7 +309,7 @@ class InitialProblem {
         put(1.0);
         for (const auto& term : storage_.redundant[redundant_of_[k]].terms)
           if (term.rate >= 0) put(-term.sign);
-      } else if (given_[k].what == Given::What::value) {
+      } else if (given_[prescribed_[k]].what == Given::What::value) {
         put(1.0);
         put(-1.0);
       } else {
@@ -380,6 +395,7 @@ class InitialProblem {
   const EquationSystem& system_;
   const Storage& storage_;
   std::vector<Given> given_;
+  std::vector<std::int32_t> prescribed_;  // per state: the rate whose given value its row holds
   std::int32_t n_ = 0, total_ = 0;
   SparsePattern pattern_, structure_;  // with and without the entries of gmin
   std::unique_ptr<SparseLu> lu_;

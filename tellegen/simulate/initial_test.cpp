@@ -69,7 +69,7 @@ l = { kind = "electrical.inductor", p = "b", n = "datum", L = 4 }
 
 TEST(InitialState, a_steady_state_has_no_rate) {
   const Start s(R"toml(
-w  = { kind = "thermal.fixed_temperature", p = "w", T = 320 }
+f  = { kind = "thermal.fixed_temperature", p = "w", T = 320 }
 q  = { kind = "thermal.heat_source", p = "datum", n = "a", Q = 10 }
 r1 = { kind = "thermal.resistor", p = "a", n = "b", R = 2 }
 r2 = { kind = "thermal.resistor", p = "b", n = "w", R = 3 }

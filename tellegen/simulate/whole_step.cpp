@@ -106,6 +106,7 @@ class WholeStepBuilder {
       input_register[inputs_[k].symbol] = static_cast<std::int32_t>(k);
     step.time = input_register.at(time_);
     if (error_root >= 0) step.error = reg(error_root);
+    if (options_.refactor) step.reload = input_register.at(alpha_);
     const auto past = [&](int age, std::size_t k) { return input_register.at(past_[age][k]); };
     for (std::size_t k = 0; k < rates; ++k) {
       if (canonical_[k] != static_cast<int>(k)) continue;
