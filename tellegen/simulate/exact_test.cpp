@@ -53,8 +53,9 @@ double rc_wave(std::complex<double> phasor, std::complex<double> s, double delay
 }
 
 TEST(Exact, straight_pieces_of_a_table_whose_corners_fall_between_samples) {
-  const TestRun run(rc(R"toml(e = { kind = "electrical.pwl_voltage", p = "a", n = "datum", points = [[0.0, 1.0], [0.33, 5.0], [0.71, 5.0], [0.715, -2.0], [1.9, 0.0]] })toml"),
-                    options_of("exact", 3.0, 0.1), {"b.v"});
+  const TestRun run(
+      rc(R"toml(e = { kind = "electrical.pwl_voltage", p = "a", n = "datum", points = [[0.0, 1.0], [0.33, 5.0], [0.71, 5.0], [0.715, -2.0], [1.9, 0.0]] })toml"),
+      options_of("exact", 3.0, 0.1), {"b.v"});
   const std::vector<std::pair<double, double>> points{
       {0.0, 1.0}, {0.33, 5.0}, {0.71, 5.0}, {0.715, -2.0}, {1.9, 0.0}};
   EXPECT_LT(run.largest_error("b.v", [&](double t) { return rc_response(points, t); }), 1e-12);
@@ -166,10 +167,11 @@ c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1 }
 )toml",
                            options_of("exact", 1.0, 0.1)),
             "T316");
-  EXPECT_EQ(fault_codes_of(
-                rc(R"toml(e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "sqrt(1 + t)" })toml"),
-                options_of("exact", 1.0, 0.1)),
-            "T317");
+  EXPECT_EQ(
+      fault_codes_of(
+          rc(R"toml(e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "sqrt(1 + t)" })toml"),
+          options_of("exact", 1.0, 0.1)),
+      "T317");
 }
 
 }  // namespace

@@ -120,7 +120,8 @@ class InitialProblem {
     return row < n_ ? row_name(system_, row) : "initial value of " + rate_name(system_, row - n_);
   }
 
-  // A value given for redundant storage takes the place of a default (or of steadiness) of a state it follows.
+  // A value given for redundant storage takes the place of a default (or of steadiness) of a state it
+  // follows.
   void prefer_what_the_user_gave() {
     for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) prescribed_.push_back(k);
     for (const RedundantRate& r : storage_.redundant) {

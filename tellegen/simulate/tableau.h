@@ -23,8 +23,8 @@ class Tableau {
   std::int32_t rate_count() const { return static_cast<std::int32_t>(system_->rates.size()); }
   const EquationSystem& system() const { return *system_; }
 
-  // Where the derivatives of one evaluation stand. Rows as in the system; columns of `by_rate` are rates. A row
-  // or column of -1 is the datum's: its value is there and means nothing.
+  // Where the derivatives of one evaluation stand. Rows as in the system; columns of `by_rate` are rates. A
+  // row or column of -1 is the datum's: its value is there and means nothing.
   struct Entry {
     std::int32_t row, column;
   };
