@@ -16,43 +16,29 @@
 #include "tellegen/simulate/test_run.h"
 #include "tellegen/simulate/whole_integrator.h"
 
-// GCC sees malloc and free through the inlined operators below and takes them for a mismatch.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-
+// Allocations so far: with the sanitizer every malloc (those of KLU and Eigen too), otherwise every new.
 namespace {
 std::atomic<std::int64_t> allocations{0};
-
-void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) {
-  ++allocations;
-  void* p = alignment > alignof(std::max_align_t)
-                ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
-                : std::malloc(size ? size : 1);
-  if (!p) throw std::bad_alloc();
-  return p;
 }
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate(size); }
-void* operator new[](std::size_t size) { return allocate(size); }
-void* operator new(std::size_t size, std::align_val_t a) {
-  return allocate(size, static_cast<std::size_t>(a));
-}
-void* operator new[](std::size_t size, std::align_val_t a) {
-  return allocate(size, static_cast<std::size_t>(a));
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 #if defined(__SANITIZE_ADDRESS__)
-// With the sanitizer every malloc is seen, those of KLU and Eigen too.
 extern "C" void __sanitizer_malloc_hook(const volatile void*, std::size_t) { ++allocations; }
 extern "C" void __sanitizer_free_hook(const volatile void*) {}
+#else
+#pragma GCC diagnostic ignored \
+    "-Wmismatched-new-delete"  // GCC looks through the operators when it inlines them
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* p = std::malloc(size ? size : 1)) return p;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(size ? size : 1);
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
 #endif
 
 namespace tellegen {
@@ -78,11 +64,17 @@ const auto* const cache = testing::AddGlobalTestEnvironment(new Cache);
 
 using Rows = std::vector<double>;
 
-// The largest value of every column: what differences are measured by.
-Rows scales(const Rows& rows, std::size_t width) {
-  Rows scale(width, 1e-9);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    scale[i % width] = std::max(scale[i % width], std::abs(rows[i]));
+// What differences are measured by: the largest value among the columns of the same unit.
+Rows scales(const EquationSystem& system, const Rows& rows) {
+  const auto width = static_cast<std::size_t>(system.size());
+  std::map<std::string, double> largest;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    double& of_unit = largest[column_unit(system, static_cast<std::int32_t>(i % width))];
+    of_unit = std::max(of_unit, std::abs(rows[i]));
+  }
+  Rows scale;
+  for (std::size_t c = 0; c < width; ++c)
+    scale.push_back(largest[column_unit(system, static_cast<std::int32_t>(c))]);
   return scale;
 }
 
@@ -138,20 +130,24 @@ TEST_P(Laws, power_balances_at_every_sample) {
       if (method != std::string("rk4")) {
         EXPECT_EQ(done, 300) << integrator->failure();
       }
+      // Relative to the largest power of the run: while all diodes block there is none, but rounding is
+      // there.
+      double largest = 0.0, size = 0.0;
       for (std::int64_t r = 0; r < done; ++r) {
         const double* x = rows.data() + static_cast<std::size_t>(r) * width;
-        double sum = 0.0, size = 1e-300;
+        double sum = 0.0, now = 0.0;
         for (std::int32_t e = 0; e < p.system.graph.edge_count(); ++e) {
           const GraphEdge& edge = p.system.graph.edges[e];
           const auto from = p.system.node_column(edge.from), to = p.system.node_column(edge.to);
           const double power =
               ((from < 0 ? 0 : x[from]) - (to < 0 ? 0 : x[to])) * x[p.system.through_column(EdgeIndex{e})];
           sum += power;
-          size += std::abs(power);
+          now += std::abs(power);
         }
-        ASSERT_LE(std::abs(sum), 1e-9 * size)
-            << method << ", sample " << r + 1 << ", " << integrator->statistics().executor;
+        size = std::max(size, now);
+        largest = std::max(largest, std::abs(sum));
       }
+      EXPECT_LE(largest, 1e-9 * size) << method << ", " << integrator->statistics().executor;
     }
   }
 }
@@ -170,14 +166,14 @@ TEST_P(Laws, compiled_code_gives_the_interpreters_numbers_to_the_last_bit) {
   }
 }
 
+// Nonlinear models only as closely as Newton's iteration ends, and as a blocked bridge is determined at all.
 TEST_P(Laws, whole_step_and_network_agree) {
   for (const char* method : {"bdf1", "bdf2", "bdf3", "tr", "trnp"}) {
     SimulationOptions o = options(method, 200);
-    o.tolerance = 1e-10;
     TestProblem p(model, o, {});
     const auto a = make(p, true), b = make(p, false);
     const Rows x = p.rows(*a), y = p.rows(*b);
-    EXPECT_LT(largest_difference(x, y, scales(x, p.problem.outputs.size())), 1e-12) << method;
+    EXPECT_LT(largest_difference(x, y, scales(p.system, x)), linear() ? 1e-12 : 1e-6) << method;
   }
 }
 
@@ -197,7 +193,9 @@ TEST_P(Laws, all_methods_agree_within_their_error) {
                                                       : run("tr", base.step / 32, 1e-10);
   ASSERT_EQ(reference.failure, "");
   const std::size_t width = reference.names.size();
-  const Rows scale = scales(reference.values, width);
+  Rows scale(width, 1e-9);
+  for (std::size_t i = 0; i < reference.values.size(); ++i)
+    scale[i % width] = std::max(scale[i % width], std::abs(reference.values[i]));
   for (const char* method : {"bdf1", "bdf2", "bdf3", "tr", "trnp", "rk4"}) {
     const SimulationResult coarse = run(method, base.step / 2, 1e-9), fine = run(method, base.step / 4, 1e-9);
     if (method == std::string("rk4") && !fine.failure.empty()) continue;  // too stiff for it
@@ -377,13 +375,7 @@ TEST(RandomNetworks, give_the_same_by_every_way) {
     WholeIntegrator whole(p.problem, build_network(p.system));
     NetworkIntegrator network(p.problem, build_network(p.system));
     const Rows a = p.rows(whole), b = p.rows(network);
-    const auto width = p.problem.outputs.size();
-    Rows scale = scales(a, width);
-    double volts = 0.0, amperes = 0.0;
-    for (std::size_t c = 0; c < width; ++c)
-      (static_cast<std::int32_t>(c) < p.system.node_columns ? volts : amperes) += scale[c];
-    for (std::size_t c = 0; c < width; ++c)
-      scale[c] = static_cast<std::int32_t>(c) < p.system.node_columns ? volts : amperes;
+    const Rows scale = scales(p.system, a);
     EXPECT_LT(largest_difference(a, b, scale), diodes ? 1e-8 : 1e-12) << "whole and network";
     const Rows c = p.rows(*minimal_fixed_step(p.problem));
     EXPECT_LT(largest_difference(a, c, scale), diodes ? 1e-6 : 1e-10) << "whole and minimal";

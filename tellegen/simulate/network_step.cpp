@@ -55,6 +55,11 @@ NetworkStep::NetworkStep(const Network& network, const Storage& storage, const S
           0.0);
     }
     solver_ = std::make_unique<RowSolver>(*lu_, sources_);
+  } else {
+    // Pivots and their memory now, at the start: steps only refactorise, unless these pivots go bad.
+    for (GroupStep& g : groups_)
+      for (int section : {1, 2}) g.batch.run(section, work_.data());
+    assemble_and_factor();
   }
 
   // Outputs: an expression of columns, each of them an unknown or recovered from its component.

@@ -32,6 +32,7 @@ class Rk4 : public Integrator {
                                            static_cast<long>(unknowns_));
     jacobian_.resize(static_cast<long>(unknowns_), static_cast<long>(unknowns_));
     residual_.resize(static_cast<long>(unknowns_));
+    change_.resize(static_cast<long>(unknowns_));
     lu_ = Eigen::PartialPivLU<Eigen::MatrixXd>(static_cast<long>(unknowns_));
     batch_.allocate();
     for (std::size_t p = 0; p < minimal_.form.values.size(); ++p)
@@ -145,11 +146,11 @@ class Rk4 : public Integrator {
         batch_.uniform(static_cast<std::int32_t>(previous_input_ + k)) = root(limited_root_ + k);
       const bool limited = root(limited_root_ + exponentials_) > 1e-9;
       lu_.compute(jacobian_);
-      residual_ = lu_.solve(residual_);
-      w_ -= residual_;
+      change_ = lu_.solve(residual_);  // in place it would allocate
+      w_ -= change_;
       ++statistics_.iterations;
       statistics_.worst_iterations = std::max<std::int64_t>(statistics_.worst_iterations, iteration + 1);
-      const double change = (residual_.array().abs() / (1.0 + w_.array().abs())).maxCoeff();
+      const double change = (change_.array().abs() / (1.0 + w_.array().abs())).maxCoeff();
       if (!limited && change <= minimal_.problem.options.tolerance * 1e-3) break;
       if (iteration + 1 >= most) {
         if (minimal_.problem.options.iterations > 0) break;
@@ -179,7 +180,7 @@ class Rk4 : public Integrator {
                                   previous_input_ = 0;
   Batch batch_;
   std::vector<double> z_, stage_, slope_[4];
-  Eigen::VectorXd w_, residual_;
+  Eigen::VectorXd w_, residual_, change_;
   Eigen::MatrixXd jacobian_;
   Eigen::PartialPivLU<Eigen::MatrixXd> lu_;
   Statistics statistics_;

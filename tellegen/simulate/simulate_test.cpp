@@ -151,8 +151,11 @@ TEST(Simulation, in_minimal_form_gives_the_same_as_in_tableau_form) {
     const SimulationResult minimal = Simulation(model, options, {}).run();
     EXPECT_NE(minimal.statistics.executor.find("minimal"), std::string::npos);
     ASSERT_EQ(tableau.values.size(), minimal.values.size()) << minimal.failure;
+    // The rectifier's load hangs on 1e-14 S where all diodes block: rounding shows in its potential.
+    const double tolerance = name[0] == 'r' ? 1e-5 : 1e-10;
     for (std::size_t k = 0; k < tableau.values.size(); ++k)
-      EXPECT_NEAR(tableau.values[k], minimal.values[k], 1e-7 * (1 + std::abs(tableau.values[k]))) << name;
+      EXPECT_NEAR(tableau.values[k], minimal.values[k], tolerance * (1 + std::abs(tableau.values[k])))
+          << name;
   }
 }
 
@@ -189,10 +192,10 @@ TEST(Simulation, a_floating_part_is_a_fault_of_topology_not_of_numbers) {
   EXPECT_EQ(fault_codes_of(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "b", V = 5 }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = 10 }
+s = { kind = "electrical.resistor", p = "x", n = "datum", R = 10 }
 )toml",
-                           options_of("bdf1", 1.0, 0.1))
-                .substr(0, 2),
-            "T2");
+                           options_of("bdf1", 1.0, 0.1)),
+            "T201");
 }
 
 TEST(Simulation, the_brief_names_steps_and_executor) {
