@@ -41,7 +41,12 @@ class Exact : public Integrator {
     line_now_.resize(sources_);
     sample_ = minimal_.problem.step * static_cast<double>(minimal_.problem.stride);
     make_outputs();
-    read_pieces(0.0);
+    if (!read_pieces(0.0))
+      throw ModelError({{full.system->model->file.string(), 0},
+                        "T317",
+                        "method 'exact' cannot follow a source",
+                        {"it must be made of straight lines, sines and exponentials of time",
+                         "use bdf3, tr or adaptive"}});
     discretise(sample_, whole_);
     statistics_.unknowns = states_;
     statistics_.executor = "exact discretisation";
@@ -55,8 +60,15 @@ class Exact : public Integrator {
       const double slack = 1e-9 * sample_;
       while (t < to - slack) {
         if (t >= until_ - slack) {
-          const bool changed = read_pieces(t + 0.5 * slack);
-          if (changed) discretise(sample_, whole_);
+          const auto changed = read_pieces(t + 0.5 * slack);
+          if (!changed) {
+            failure_ = fmt::format(
+                "method 'exact' cannot follow a source after t = {:.9g} s: it is not made of straight "
+                "lines, sines and exponentials any more",
+                t);
+            return k;
+          }
+          if (*changed) discretise(sample_, whole_);
         }
         const double end = std::min(to, until_);
         if (t == from && end > to - slack) {
@@ -101,18 +113,14 @@ class Exact : public Integrator {
         {{system.model->file.string(), 0}, "T316", "method 'exact' is for linear networks", details});
   }
 
-  // Pieces that hold just after t; true where the waves' coefficients are not what they were.
-  bool read_pieces(double t) {
+  // Pieces that hold just after t; true where the waves' coefficients are not what they were, nothing where a
+  // source is not of the class.
+  std::optional<bool> read_pieces(double t) {
     until_ = std::numeric_limits<double>::infinity();
     std::vector<TimeFunction> functions;
     for (Expr s : minimal_.form.sources) {
       const auto piece = time_piece(s, t);
-      if (!piece)
-        throw ModelError({{minimal_.system.model->file.string(), 0},
-                          "T317",
-                          "method 'exact' cannot follow a source",
-                          {"it must be made of straight lines, sines and exponentials of time",
-                           "use bdf3, tr or adaptive"}});
+      if (!piece) return std::nullopt;
       functions.push_back(piece->function);
       until_ = std::min(until_, piece->until);
     }

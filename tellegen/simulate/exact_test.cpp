@@ -174,5 +174,14 @@ c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1 }
       "T317");
 }
 
+TEST(Exact, a_source_that_leaves_the_class_later_stops_the_run_there) {
+  const Model model = model_of(rc(
+      R"toml(e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "if(t < 0.35, 1, sqrt(t))" })toml"));
+  const SimulationResult result =
+      Simulation(model, options_of("exact", 1.0, 0.1), columns_of(model, {"b.v"})).run();
+  EXPECT_NE(result.failure.find("cannot follow a source"), std::string::npos) << result.failure;
+  EXPECT_NEAR(result.t.back(), 0.3, 1e-12);
+}
+
 }  // namespace
 }  // namespace tellegen
