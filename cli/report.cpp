@@ -80,6 +80,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
       {"worst_sample_seconds", summary.worst_sample_seconds},
       {"real_time_factor", summary.loop_seconds > 0.0 ? stop / summary.loop_seconds : 0.0},
   };
+  if (!statistics.chatter.empty()) json["chatter"] = statistics.chatter;
   if (!summary.failure.empty()) json["failure"] = summary.failure;
   auto& outputs = json["outputs"] = nlohmann::ordered_json::array();
   for (std::size_t c = 0; c < report.trajectory.columns(); ++c) {

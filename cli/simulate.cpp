@@ -30,7 +30,7 @@ OptionName named(std::string_view option) { return {command_name, option}; }
 struct Request {
   std::string file, stop, step, sample, method, form, start, outputs, output, plot, json, compare;
   std::vector<std::string> set;
-  int iterations = 0, start_steps = 0;
+  int iterations = 0, start_steps = 0, event_substeps = 0;
   double tolerance = 0.0, agreement = 1e-7;
   bool refactor = false, interpret = false, all = false, wants_json = false, wants_reference = false;
 };
@@ -49,6 +49,7 @@ SimulationOptions options_of(const Request& request) {
   options.form = request.form;
   options.start = request.start;
   options.iterations = request.iterations;
+  options.event_substeps = request.event_substeps;
   options.start_steps = request.start_steps;
   if (request.tolerance > 0.0) options.tolerance = request.tolerance;
   options.refactor = request.refactor;
@@ -187,6 +188,12 @@ void add_simulate(CLI::App& command) {
   command.add_option("--form", r.form, "auto, tableau or minimal")->type_name("NAME")->group(how);
   command
       .add_option("--iterations", r.iterations, "Newton iterations of every step; to tolerance if not given")
+      ->type_name("COUNT")
+      ->check(not_positive_count)
+      ->group(how);
+  command
+      .add_option("--event-substeps", r.event_substeps,
+                  "do a fixed step in which an event falls again in so many parts")
       ->type_name("COUNT")
       ->check(not_positive_count)
       ->group(how);

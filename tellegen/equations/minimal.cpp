@@ -115,6 +115,9 @@ class Reduction {
     ExprMap<Expr> numbers;
     for (std::size_t p = 0; p < group.parameters.size(); ++p)
       numbers[group.parameters[p]] = pool_.number(group.values[p][m]);
+    for (std::size_t k = 0; k < system_.discrete.size() && !group.held.empty(); ++k)
+      if (const Discrete& d = system_.discrete[k]; &system_.groups[d.group] == &group && d.member == m)
+        numbers[group.parameters[held_slot(system_, d)]] = discrete_symbol(system_, static_cast<int>(k));
     for (Expr equation : group.residuals) {
       const Expr residual = substitute(equation, numbers);
       Row& row = new_row();
@@ -142,9 +145,11 @@ class Reduction {
         }
       }
       const Expr remainder = substitute(residual, rest);
-      bool of_time_only = true;
-      for (Expr s : symbols_of(std::span(&remainder, 1))) of_time_only = of_time_only && s.name() == "t";
-      if (!of_time_only)
+      // Known beforehand: time, and discrete variables ("h3").
+      bool known = true;
+      for (Expr s : symbols_of(std::span(&remainder, 1)))
+        known = known && (s.name() == "t" || s.name()[0] == 'h');
+      if (!known)
         row.nonlinear = remainder;
       else if (!remainder.is_number(0))
         add_known(row, states + source(remainder), 1.0);
@@ -325,6 +330,18 @@ EquationSystem as_system(const EquationSystem& full, const MinimalForm& minimal)
   group.time = pool.symbol("t");
   group.parameters = minimal.parameters;
   for (double v : minimal.values) group.values.push_back({v});
+  for (std::size_t k = 0; k < full.discrete.size(); ++k) {
+    group.held.push_back(static_cast<int>(group.parameters.size()));
+    group.parameters.push_back(discrete_symbol(full, static_cast<int>(k)));
+    group.values.push_back({full.discrete[k].start});
+    group.additive.push_back(0);
+    Discrete d = full.discrete[k];
+    d.group = d.member = 0;
+    d.held = static_cast<int>(k);
+    d.column = -1;
+    d.update = in_minimal_columns(minimal, d.update);
+    system.discrete.push_back(std::move(d));
+  }
   for (std::size_t k = 0; k < states + unknowns; ++k) {
     const bool state = k < states;
     const Expr symbol = state ? minimal.states[k] : minimal.unknowns[k - states];
@@ -343,6 +360,14 @@ EquationSystem as_system(const EquationSystem& full, const MinimalForm& minimal)
   group.components = {-1};
   group.first_row = {0};
   group.first_rate = {0};
+  for (std::size_t k = 0; k < group.held.size(); ++k) {
+    const Expr held = group.parameters[group.held[k]];
+    bool additive = true;
+    for (Expr residual : group.residuals)
+      for (const LocalSymbol& s : group.symbols)
+        additive = additive && !depends_on(derivative(residual, s.symbol), held);
+    group.additive[k] = additive;
+  }
   system.groups.push_back(std::move(group));
   return system;
 }
@@ -350,7 +375,7 @@ EquationSystem as_system(const EquationSystem& full, const MinimalForm& minimal)
 Expr in_minimal_columns(const MinimalForm& minimal, Expr value) {
   ExprMap<Expr> columns;
   for (Expr s : symbols_of(std::span(&value, 1)))
-    if (s.name() != "t") columns[s] = minimal.columns[std::stol(s.name().substr(1))];
+    if (s.name() != "t" && s.name()[0] != 'h') columns[s] = minimal.columns[std::stol(s.name().substr(1))];
   ExprMap<Expr> numbers;
   for (std::size_t k = 0; k < minimal.parameters.size(); ++k)
     numbers[minimal.parameters[k]] = value.pool().number(minimal.values[k]);

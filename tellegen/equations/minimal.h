@@ -27,7 +27,7 @@ struct MinimalForm {
 
   // The linear part: z' = A z + B s(t) and x = C z + D s(t), whole where there are no unknowns.
   std::vector<double> a, b, c, d;  // row major
-  std::vector<Expr> sources;       // s, functions of t alone
+  std::vector<Expr> sources;       // s, functions of t and discrete variables ("h3") alone
   bool linear() const { return unknowns.empty(); }
 
   std::vector<Expr> parameters;  // symbols that stand for coefficients in the expressions ...

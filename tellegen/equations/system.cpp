@@ -105,6 +105,7 @@ class SystemBuilder {
       row += static_cast<std::int32_t>(model_.kinds[model_.components[c].kind].equations.size());
     }
     number_rates();
+    collect_discrete();
     return std::move(system_);
   }
 
@@ -250,6 +251,10 @@ class SystemBuilder {
     }
     for (int p : model_parameters)
       group.parameters.push_back(parameter_symbol(pool, model_.parameters[p].name));
+    for (const KindDiscrete& d : kind.discrete) {
+      group.held.push_back(static_cast<int>(group.parameters.size()));
+      group.parameters.push_back(d.held);
+    }
     for (Expr r : residuals_[component.kind])
       group.residuals.push_back(replacements.empty() && tables.empty() ? r
                                                                        : substitute(r, replacements, tables));
@@ -260,7 +265,16 @@ class SystemBuilder {
     group.values.resize(group.parameters.size());
     for (int s = 0; s < static_cast<int>(group.symbols.size()); ++s)
       if (group.symbols[s].rate) group.rated.push_back(s);
+    for (const KindDiscrete& d : kind.discrete) group.additive.push_back(is_additive(group, d.held));
     return group;
+  }
+
+  static bool is_additive(const Group& group, Expr held) {
+    for (Expr residual : group.residuals)
+      for (const LocalSymbol& s : group.symbols)
+        for (Expr x : {s.symbol, s.rate})
+          if (x && depends_on(derivative(residual, x), held)) return false;
+    return true;
   }
 
   void add_member(Group& group, int c, std::int32_t first_row, const std::vector<Shape>& shapes) {
@@ -276,8 +290,9 @@ class SystemBuilder {
     for (std::size_t k = 0; k < kind.parameters.size() && slot < group.parameters.size(); ++k)
       if (group.parameters[slot].name() == kind.parameters[k].name)
         group.values[slot++].push_back(component.values[k].number);
-    for (; slot < group.parameters.size(); ++slot)
-      group.values[slot].push_back(numbers.at(group.parameters[slot].name()));
+    const std::size_t held = group.parameters.size() - group.held.size();
+    for (; slot < held; ++slot) group.values[slot].push_back(numbers.at(group.parameters[slot].name()));
+    for (const KindDiscrete& d : kind.discrete) group.values[slot++].push_back(constant(component, d.start));
 
     for (std::size_t s = 0; s < group.symbols.size(); ++s) {
       const LocalSymbol& local = group.symbols[s];
@@ -304,6 +319,55 @@ class SystemBuilder {
     }
     group.components.push_back(c);
     group.first_row.push_back(first_row);
+  }
+
+  // A formula of parameters of a kind, as a number of one component.
+  double constant(const Component& component, Expr value) const {
+    const Kind& kind = model_.kinds[component.kind];
+    ExprMap<double> numbers;
+    for (std::size_t k = 0; k < kind.parameters.size(); ++k) {
+      const Expr symbol = model_.pool->symbol(kind.parameters[k].name);
+      if (!depends_on(value, symbol)) continue;
+      if (!component.values[k].constant)
+        throw ModelError(
+            {component.place,
+             "T217",
+             fmt::format("parameter '{}' of '{}' must be constant", kind.parameters[k].name, component.name),
+             {fmt::format("kind '{}' uses it for the start or the sample time of a discrete "
+                          "variable",
+                          kind.name)}});
+      numbers[symbol] = component.values[k].number;
+    }
+    return evaluate(value, numbers);
+  }
+
+  void collect_discrete() {
+    for (std::size_t c = 0; c < model_.components.size(); ++c) {
+      const Component& component = model_.components[c];
+      const Kind& kind = model_.kinds[component.kind];
+      for (std::size_t k = 0; k < kind.discrete.size(); ++k) {
+        const KindDiscrete& d = kind.discrete[k];
+        Discrete discrete;
+        discrete.group = system_.group_of[c];
+        discrete.member = system_.member_of[c];
+        discrete.held = static_cast<int>(k);
+        discrete.column = system_.internal_column(static_cast<int>(c), d.variable);
+        discrete.update = in_columns(system_, in_full_names(model_, static_cast<int>(c), d.update));
+        discrete.external = d.update == d.held;
+        discrete.start = constant(component, d.start);
+        discrete.name = component.name + "." + kind.variables[d.variable].name;
+        if (d.every) {
+          discrete.every = constant(component, d.every);
+          if (!(discrete.every > 0.0))
+            throw ModelError({component.place,
+                              "T217",
+                              fmt::format("the sample time of '{}' must be positive, it is {:g} s",
+                                          discrete.name, discrete.every),
+                              {}});
+        }
+        system_.discrete.push_back(std::move(discrete));
+      }
+    }
   }
 
   std::int32_t node(int model_node) const {
@@ -359,6 +423,10 @@ EquationSystem build_system(const Model& model) { return SystemBuilder(model).bu
 
 Expr column_symbol(const EquationSystem& system, std::int32_t column) {
   return system.model->pool->symbol(fmt::format("x{}", column));
+}
+
+Expr discrete_symbol(const EquationSystem& system, std::int32_t k) {
+  return system.model->pool->symbol(fmt::format("h{}", k));
 }
 
 Expr in_columns(const EquationSystem& system, Expr value) {

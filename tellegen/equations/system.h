@@ -48,6 +48,8 @@ struct Group {
   std::vector<int> rated;                              // symbols that have a rate, in that order
   std::vector<char> keep;                              // per symbol: other components refer to it
   std::vector<char> keep_node;                         // per node of the kind: likewise, of internal nodes
+  std::vector<int> held;       // parameters that stand for the kind's discrete variables
+  std::vector<char> additive;  // of each: the equations' derivatives do not depend on it
 
   std::int32_t size() const { return static_cast<std::int32_t>(components.size()); }
 };
@@ -64,12 +66,25 @@ struct Rate {
   int symbol = 0;  // in Group::symbols
 };
 
+// A discrete variable: a parameter that changes at events, to what `update` then is.
+struct Discrete {
+  std::int32_t group = 0, member = 0;
+  int held = 0;             // in Group::held
+  std::int32_t column = 0;  // the variable that equals it
+  Expr update;              // in column symbols and t
+  double start = 0.0;
+  double every = 0.0;     // sampled at multiples of this time; 0: whenever `update` differs
+  bool external = false;  // set from outside only
+  std::string name;
+};
+
 struct EquationSystem {
   const Model* model = nullptr;
   LinearGraph graph;
   Tree tree;  // normal tree
   std::vector<Group> groups;
   std::vector<Rate> rates;
+  std::vector<Discrete> discrete;
   std::int32_t node_columns = 0, through_columns = 0, internal_columns = 0;
   std::vector<std::int32_t> first_internal;       // per component
   std::vector<std::int32_t> group_of, member_of;  // per component
@@ -103,6 +118,13 @@ std::string rate_name(const EquationSystem& system, std::int32_t rate);  // "c1.
 // by their values; `t` stays.
 Expr in_columns(const EquationSystem& system, Expr value);
 Expr column_symbol(const EquationSystem& system, std::int32_t column);
+Expr discrete_symbol(const EquationSystem& system,
+                     std::int32_t k);  // "h<k>", where a form has no column for it
+
+// The parameter of a group a discrete variable is.
+inline int held_slot(const EquationSystem& system, const Discrete& d) {
+  return system.groups[d.group].held[d.held];
+}
 
 // The counts of a model as the literature counts them: every node (a fixed one too) and every flow is a
 // variable; an edge that only fixes a node carries no flow of its own.

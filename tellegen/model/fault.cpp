@@ -31,6 +31,7 @@ constexpr FaultCode codes[] = {
     {"T127", "a value depends on what it may not depend on"},
     {"T128", "a table that is not a function: too few points, or x not increasing"},
     {"T130", "a parameter to be replaced that the model does not have"},
+    {"T131", "an input to be set from outside that the model does not have"},
     {"T150", "a kind without edges, or a file that is not a kind"},
     {"T151", "an unknown domain, or an edge or node whose domain is not known"},
     {"T152", "a kind whose equations are not as many as its edges and internal variables"},

@@ -56,6 +56,15 @@ struct KindVariable {
   Expr symbol;
 };
 
+// A discrete variable keeps its value between events. In the kind's equations it is the constant `held`; for
+// everybody else it is the internal variable of the same name, which one more equation sets equal to it.
+struct KindDiscrete {
+  int variable = 0;    // in Kind::variables
+  Expr held;           // symbol of the value since the last event
+  Expr start, update;  // in parameters; in all names of the kind
+  Expr every;          // in parameters: taken over at its multiples only; empty: whenever `update` differs
+};
+
 struct KindEquation {
   Expr residual;  // left - right
   std::string text;
@@ -94,6 +103,7 @@ struct Kind {
   std::vector<KindEdge> edges;
   std::vector<KindParameter> parameters;
   std::vector<KindVariable> variables;
+  std::vector<KindDiscrete> discrete;
   std::vector<KindEquation> equations;  // as many as edges and variables together
   std::vector<KindOutput> outputs;
   std::vector<KindInitial> initial;

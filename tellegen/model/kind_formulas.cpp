@@ -58,8 +58,10 @@ void KindReader::name_everything() {
   }
   for (std::size_t k = 0; k < kind_.variables.size(); ++k) {
     kind_.variables[k].symbol = pool_.symbol(kind_.variables[k].name);
-    define(*variable_entries_[k], kind_.variables[k].name,
-           {Meaning::variable, -1, kind_.variables[k].symbol});
+    Named named{Meaning::variable, -1, kind_.variables[k].symbol};
+    for (const KindDiscrete& d : kind_.discrete)
+      if (d.variable == static_cast<int>(k)) named = {Meaning::discrete, static_cast<int>(k), d.held};
+    define(*variable_entries_[k], kind_.variables[k].name, named);
   }
 }
 
@@ -234,12 +236,45 @@ void KindReader::read_equations() {
         kind_.equations.push_back(std::move(result));
       }
   }
-  const std::size_t edges = kind_.edges.size(), variables = kind_.variables.size();
+  const std::size_t edges = kind_.edges.size(), variables = kind_.variables.size() - kind_.discrete.size();
   if (kind_.equations.size() != edges + variables)
     source_.fault(table ? *table : root_, "T152",
                   fmt::format("kind '{}' has {} equation(s) for {} edge(s) and {} internal variable(s)",
                               kind_.name, kind_.equations.size(), edges, variables),
                   {"a kind has one terminal equation for each edge and each internal variable"});
+}
+
+void KindReader::read_discrete() {
+  for (std::size_t k = 0; k < kind_.discrete.size(); ++k) {
+    KindDiscrete& d = kind_.discrete[k];
+    const KindVariable& variable = kind_.variables[d.variable];
+    const Value& entry = *discrete_entries_[k];
+    const auto read = [&](std::string_view key, bool parameters_only) -> Expr {
+      const Value* value = entry.find(key);
+      if (!value) return {};
+      const std::string what = fmt::format("'{}' of '{}'", key, variable.name);
+      const auto scalar = read_scalar(source_, *value, what);
+      if (!scalar) return {};
+      return scalar->number ? pool_.number(*scalar->number)
+                            : formula(*value, scalar->expression, what, parameters_only);
+    };
+    d.start = read("start", true);
+    if (!d.start) d.start = pool_.number(0);
+    d.every = read("every", true);
+    d.update = read("update", false);
+    if (!entry.find("update"))
+      source_.fault(entry, "T103", fmt::format("discrete variable '{}' has no 'update'", variable.name),
+                    {"write the value it takes, for example update = \"if(u > high, 1, 0)\""});
+    if (d.update)
+      for (Expr s : symbols_of(std::span(&d.update, 1)))
+        if (!rated(s.name()).empty())
+          source_.fault(entry, "T156",
+                        fmt::format("'update' of '{}' uses the derivative {}", variable.name, s.name()),
+                        {"write what the equation gives for it"});
+    kind_.equations.push_back({variable.symbol - d.held,
+                               fmt::format("{} = its value since the last event", variable.name),
+                               entry.line});
+  }
 }
 
 void KindReader::read_initial() {
@@ -268,6 +303,11 @@ void KindReader::check_optional() {
   for (const KindEquation& equation : kind_.equations) formulas.push_back(equation.residual);
   for (const KindOutput& result : kind_.outputs) formulas.push_back(result.value);
   for (const KindParameter& parameter : kind_.parameters) formulas.push_back(parameter.fallback);
+  for (const KindDiscrete& d : kind_.discrete) {
+    formulas.push_back(d.start);
+    formulas.push_back(d.update);
+    formulas.push_back(d.every);
+  }
   std::erase_if(formulas, [](Expr e) { return !e; });
   for (std::size_t k = 0; k < kind_.parameters.size(); ++k) {
     const KindParameter& parameter = kind_.parameters[k];
@@ -304,7 +344,8 @@ void KindReader::read_check(const Value& table) {
       const Named* named = find(name);
       const bool fits =
           named && (start   ? named->meaning == Meaning::variable
-                    : given ? named->meaning != Meaning::output && named->meaning != Meaning::time
+                    : given ? named->meaning != Meaning::output && named->meaning != Meaning::time &&
+                                  named->meaning != Meaning::discrete
                             : named->meaning != Meaning::table && named->meaning != Meaning::parameter);
       if (!fits) {
         source_.fault(
@@ -320,7 +361,8 @@ void KindReader::read_check(const Value& table) {
           check.tables[parameter.name] = std::move(read);
         continue;
       }
-      const std::string canonical = named->symbol ? named->symbol.name() : std::string(name);
+      const bool own_name = named->meaning == Meaning::discrete || !named->symbol;
+      const std::string canonical = own_name ? std::string(name) : named->symbol.name();
       const auto scalar = read_scalar(source_, entry, what);
       if (scalar && scalar->number)
         into[start ? canonical + "(0)" : canonical] = *scalar->number;

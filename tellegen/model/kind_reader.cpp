@@ -27,7 +27,7 @@ Kind KindReader::read() {
   }
   source_.known_keys(root_,
                      {"summary", "domain", "edges", "nodes", "fixes_node", "parameters", "variables",
-                      "equations", "initial", "outputs", "check"},
+                      "discrete", "equations", "initial", "outputs", "check"},
                      "a kind");
   kind_.summary = source_.text(root_, "summary", "the kind");
   if (const Value* fixes = root_.find("fixes_node"))
@@ -42,11 +42,13 @@ Kind KindReader::read() {
   read_edges(*edges);
   if (const Value* table = root_.find("parameters")) read_parameters(*table);
   if (const Value* table = root_.find("variables")) read_variables(*table);
+  if (const Value* table = root_.find("discrete")) declare_discrete(*table);
   check_port_names();
   name_everything();
   read_defaults();
   read_outputs();
   read_equations();
+  read_discrete();
   read_initial();
   check_optional();
   read_checks();
@@ -230,6 +232,29 @@ void KindReader::read_variables(const Value& table) {
     check_known_unit(source_, entry, variable.unit, what);
     kind_.variables.push_back(std::move(variable));
     variable_entries_.push_back(&entry);
+  }
+}
+
+// A discrete variable is an internal variable too: that is how others see it.
+void KindReader::declare_discrete(const Value& table) {
+  if (!source_.is(table, Value::Type::table, "'discrete'")) return;
+  for (const Value& entry : table.items) {
+    const std::string what = fmt::format("discrete variable '{}'", entry.key);
+    if (!check_name(source_, entry, entry.key, "a variable") || !source_.is(entry, Value::Type::table, what))
+      continue;
+    source_.known_keys(entry, {"unit", "summary", "start", "update", "every"}, what);
+    KindVariable variable;
+    variable.name = entry.key;
+    variable.unit = source_.text(entry, "unit", what);
+    variable.summary = source_.text(entry, "summary", what);
+    check_known_unit(source_, entry, variable.unit, what);
+    KindDiscrete discrete;
+    discrete.variable = static_cast<int>(kind_.variables.size());
+    discrete.held = pool_.symbol("held(" + variable.name + ")");
+    kind_.variables.push_back(std::move(variable));
+    variable_entries_.push_back(&entry);
+    kind_.discrete.push_back(discrete);
+    discrete_entries_.push_back(&entry);
   }
 }
 

@@ -19,7 +19,7 @@ class KindReader {
 
  private:
   // What a name may stand for, in the order in which a reader would look.
-  enum class Meaning { parameter, table, variable, node, output, time };
+  enum class Meaning { parameter, table, variable, discrete, node, output, time };
   struct Named {
     Meaning meaning;
     int index = -1;  // parameter, node or output
@@ -36,6 +36,7 @@ class KindReader {
   void read_parameters(const Value& table);
   void read_parameter(const Value& entry);
   void read_variables(const Value& table);
+  void declare_discrete(const Value& table);
   void check_port_names();
 
   // kind_formulas.cpp
@@ -46,6 +47,7 @@ class KindReader {
   void read_outputs();
   Expr output(int index);
   void read_equations();
+  void read_discrete();
   void read_initial();
   void check_optional();
   void read_checks();
@@ -64,6 +66,7 @@ class KindReader {
   Kind kind_;
   int default_domain_ = -1;
   std::vector<const Value*> parameter_entries_, variable_entries_, output_entries_, edge_entries_;
+  std::vector<const Value*> discrete_entries_;
   std::vector<int> output_state_;  // 0 not yet, 1 being written out, 2 done
   std::vector<int> node_edge_;     // the edge from which a node has its domain
   std::map<std::string, Named, std::less<>> names_;

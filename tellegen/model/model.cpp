@@ -90,14 +90,18 @@ std::string variable_unit(const Model& model, const VariableRef& ref) {
 }
 
 Expr output_value(const Model& model, const VariableRef& ref) {
-  const Component& component = model.components[ref.component];
+  const Kind& kind = model.kinds[model.components[ref.component].kind];
+  return in_full_names(model, ref.component, kind.outputs[ref.index].value);
+}
+
+Expr in_full_names(const Model& model, int index, Expr local_value) {
+  const Component& component = model.components[index];
   const Kind& kind = model.kinds[component.kind];
   Pool& pool = *model.pool;
   ExprMap<Expr> replacements;
   TableMap tables;
-  const auto variable = [&](Expr local, What what, std::size_t index) {
-    const VariableRef full{
-        .what = what, .node = -1, .component = ref.component, .index = static_cast<int>(index)};
+  const auto variable = [&](Expr local, What what, std::size_t of_kind) {
+    const VariableRef full{.what = what, .node = -1, .component = index, .index = static_cast<int>(of_kind)};
     const std::string name = variable_name(model, full);
     replacements[local] = pool.symbol(name);
     replacements[pool.symbol("der(" + local.name() + ")")] = pool.symbol("der(" + name + ")");
@@ -108,6 +112,7 @@ Expr output_value(const Model& model, const VariableRef& ref) {
   }
   for (std::size_t k = 0; k < kind.variables.size(); ++k)
     variable(kind.variables[k].symbol, What::internal, k);
+  for (const KindDiscrete& d : kind.discrete) variable(d.held, What::internal, d.variable);
   for (std::size_t k = 0; k < kind.parameters.size(); ++k) {
     const ParameterValue& value = component.values[k];
     if (value.table) tables[kind.parameters[k].name] = value.table;
@@ -119,7 +124,7 @@ Expr output_value(const Model& model, const VariableRef& ref) {
     replacements[kind.nodes[k].across] =
         model.nodes[node].datum ? pool.number(0.0) : pool.symbol(node_variable(model, node));
   }
-  return substitute(kind.outputs[ref.index].value, replacements, tables);
+  return substitute(local_value, replacements, tables);
 }
 
 Expr parse_value(const Model& model, std::string_view text, const Place& place) {

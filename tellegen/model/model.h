@@ -73,7 +73,7 @@ struct ModelInitial {
 
 struct SimulationDefaults {
   std::optional<double> stop, step, sample, tolerance;
-  std::optional<int> iterations;
+  std::optional<int> iterations, event_substeps;
   std::optional<std::string> method, form, start;
   Place place;
 };
@@ -109,8 +109,14 @@ std::optional<VariableRef> find_variable(const Model& model, std::string_view na
 std::string variable_name(const Model& model, const VariableRef& ref);
 std::string variable_unit(const Model& model, const VariableRef& ref);  // "" if not declared
 
-// Expression of a kind's output for one component, in full names: `d1.i` -> `d1.junction.i`.
+// A formula of a kind for one component, in full names; and a kind's output: `d1.i` -> `d1.junction.i`.
+Expr in_full_names(const Model& model, int component, Expr local_value);
 Expr output_value(const Model& model, const VariableRef& ref);
+
+// Turns an input into a variable that whoever runs the model sets: a component without edges whose only
+// discrete variable is the input's value. It begins with what the input is at t = 0. Throws ModelError where
+// there is no such input.
+void make_external(Model& model, std::string_view input);
 
 // An expression written by a user after the model was read (`--of`, `--outputs`): parsed and its names
 // checked against the model. Throws ModelError.

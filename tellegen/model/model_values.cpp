@@ -314,8 +314,10 @@ void ModelReader::read_simulation() {
   const Source at = source(0);
   const Value* table = at.document.root().find("simulation");
   if (!table || !at.is(*table, Value::Type::table, "'simulation'")) return;
-  at.known_keys(*table, {"stop", "step", "sample", "method", "form", "iterations", "tolerance", "start"},
-                "[simulation]");
+  at.known_keys(
+      *table,
+      {"stop", "step", "sample", "method", "form", "iterations", "tolerance", "start", "event_substeps"},
+      "[simulation]");
   SimulationDefaults& simulation = model_.simulation;
   simulation.place = at.document.at(*table);
   const auto positive = [&](std::string_view key, std::string_view unit, std::optional<double>& into) {
@@ -329,11 +331,15 @@ void ModelReader::read_simulation() {
   positive("step", "s", simulation.step);
   positive("sample", "s", simulation.sample);
   positive("tolerance", "1", simulation.tolerance);
-  if (const Value* value = table->find("iterations");
-      value && at.is(*value, Value::Type::integer, "'iterations' of [simulation]")) {
-    simulation.iterations = static_cast<int>(value->number);
-    if (value->number < 1.0) at.fault(*value, "T124", "'iterations' of [simulation] must be at least 1");
-  }
+  const auto whole = [&](std::string_view key, std::optional<int>& into) {
+    const Value* value = table->find(key);
+    const std::string what = fmt::format("'{}' of [simulation]", key);
+    if (!value || !at.is(*value, Value::Type::integer, what)) return;
+    into = static_cast<int>(value->number);
+    if (value->number < 1.0) at.fault(*value, "T124", what + " must be at least 1");
+  };
+  whole("iterations", simulation.iterations);
+  whole("event_substeps", simulation.event_substeps);
   const auto text = [&](std::string_view key, std::optional<std::string>& into) {
     if (table->find(key)) into = at.text(*table, key, "[simulation]");
   };

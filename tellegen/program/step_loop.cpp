@@ -22,7 +22,7 @@ bool StepLoop::run_interpreted(StepLoopControl& c) {
   double* r = registers_.data();
   const Program& program = step_.program;
   for (std::int64_t k = 0; k < c.steps; ++k) {
-    if (step_.time >= 0) r[step_.time] = c.step * static_cast<double>(c.index + 1);
+    if (step_.time >= 0) r[step_.time] = c.origin + c.step * static_cast<double>(c.index + 1);
     if (!step_.renew_copies.empty() && (c.renew || c.index % 64 == 0)) {
       interpret(program, 5, r);
       for (const RegisterCopy& copy : step_.renew_copies) r[copy.target] = r[copy.source];
@@ -49,6 +49,10 @@ bool StepLoop::run_interpreted(StepLoopControl& c) {
       for (std::int32_t output : step_.outputs) *c.rows++ = r[output];
     }
     for (const RegisterCopy& copy : step_.step_copies) r[copy.target] = r[copy.source];
+    if (step_.event >= 0 && r[step_.event] != 0.0) {
+      c.event = 1;
+      break;
+    }
   }
   return true;
 }
@@ -77,6 +81,8 @@ std::string c_step_loop(const StepProgram& step) {
     for (const RegisterCopy& c : *list)
       used[c.source] = used[c.target] = stored[c.target] = loaded[c.target] = 1;
   for (std::int32_t r : step.outputs) used[r] = 1;
+  for (std::int32_t r : step.watched) used[r] = stored[r] = 1;
+  if (step.event >= 0) used[step.event] = 1;
   for (std::int32_t r = 0; r < program.registers; ++r)
     if (used[r] && (r < inputs || program.section_of[r] == 0)) loaded[r] = 1;
   for (const RegisterCopy& c : step.iterate_copies) loaded[c.source] = stored[c.source] = 1;
@@ -84,15 +90,17 @@ std::string c_step_loop(const StepProgram& step) {
   out +=
       "typedef struct { double step; long long index, steps, stride, phase, max_iterations, "
       "fixed_iterations;\n"
-      "  double* rows; long long iterations, worst, renew; } tellegen_control;\n"
+      "  double* rows; long long iterations, worst, renew; double origin; long long event; } "
+      "tellegen_control;\n"
       "int tellegen_run(double* w, tellegen_control* c) {\n"
-      "  const double step = c->step;\n  long long index = c->index, phase = c->phase, k;\n"
+      "  const double step = c->step, origin = c->origin;\n  long long index = c->index, phase = c->phase, "
+      "k;\n"
       "  const long long steps = c->steps, stride = c->stride;\n  double* rows = c->rows;\n  int status = "
       "0;\n";
   for (std::int32_t r = 0; r < program.registers; ++r)
     out += loaded[r] ? fmt::format("  double r{0} = w[{0}];\n", r) : fmt::format("  double r{};\n", r);
   out += "  for (k = 0; k < steps; ++k) {\n";
-  if (step.time >= 0) out += fmt::format("    r{} = step * (double)(index + 1);\n", step.time);
+  if (step.time >= 0) out += fmt::format("    r{} = origin + step * (double)(index + 1);\n", step.time);
   if (!step.renew_copies.empty()) {
     out += "    if (c->renew || (index & 63) == 0) {\n";
     instructions(5, "      ");
@@ -119,6 +127,7 @@ std::string c_step_loop(const StepProgram& step) {
   for (std::int32_t r : step.outputs) out += fmt::format("      *rows++ = r{};\n", r);
   out += "    }\n";
   copies(step.step_copies, "    ");
+  if (step.event >= 0) out += fmt::format("    if (r{} != 0.0) {{ c->event = 1; break; }}\n", step.event);
   out += "  }\n";
   if (step.error >= 0) out += "done:\n";
   out += "  c->index = index; c->phase = phase; c->rows = rows;\n";

@@ -36,11 +36,13 @@ struct StepProgram {
   std::vector<RegisterCopy> step_copies;     // after every step, in order: history moves on
   std::vector<RegisterCopy> renew_copies;    // after section 5
   std::vector<std::int32_t> outputs;         // registers
+  std::int32_t event = -1;                   // register; the loop stops after a step that leaves it not 0
+  std::vector<std::int32_t> watched;         // registers whose values after the last step can be read
 };
 
 // Layout shared with the generated C.
 struct StepLoopControl {
-  double step = 0.0;        // t = step * index, so that samples are exact
+  double step = 0.0;        // t is a multiple, not a sum, so that samples are exact
   std::int64_t index = 0;   // of the step last done
   std::int64_t steps = 0;   // to do in this call
   std::int64_t stride = 1;  // a row of outputs every so many steps ...
@@ -51,6 +53,8 @@ struct StepLoopControl {
   std::int64_t iterations = 0;        // counted
   std::int64_t worst = 0;             // most iterations of one step
   std::int64_t renew = 1;             // run section 5 before the next step, whatever its number
+  double origin = 0.0;                // t = origin + step * index
+  std::int64_t event = 0;             // set where the loop stopped at an event
 };
 
 class StepLoop {

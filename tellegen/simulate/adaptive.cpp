@@ -24,6 +24,9 @@ std::unique_ptr<Integrator> make_adaptive(const Problem& problem) {
 #include <sunmatrix/sunmatrix_sparse.h>
 
 #include <cmath>
+#include <limits>
+
+#include "tellegen/simulate/discrete.h"
 
 namespace tellegen {
 namespace {
@@ -45,7 +48,17 @@ inline void free_context(std::remove_pointer_t<SUNContext>* context) { SUNContex
 class Adaptive : public Integrator {
  public:
   explicit Adaptive(const Problem& problem)
-      : problem_(problem), system_(*problem.system), tableau_(system_), n_(tableau_.size()) {
+      : problem_(problem),
+        system_(*problem.system),
+        tableau_(system_),
+        n_(tableau_.size()),
+        reinitialisation_(tableau_, problem.storage),
+        updates_(system_),
+        held_(problem.initial.held),
+        next_(held_.size()),
+        samples_taken_(held_.size(), 0),
+        state_(problem.initial) {
+    tableau_.hold(held_);
     SUNContext context = nullptr;
     SUNContext_Create(nullptr, &context);
     context_.reset(context);
@@ -54,7 +67,7 @@ class Adaptive : public Integrator {
     id_.reset(N_VNew_Serial(n_, context));
     tolerances_.reset(N_VNew_Serial(n_, context));
     std::copy(problem.initial.x.begin(), problem.initial.x.end(), N_VGetArrayPointer(y_.get()));
-    start_rates();
+    start_rates(problem.initial.rates, 0.0);
     rates_.resize(system_.rates.size());
     by_x_.resize(tableau_.x_entries().size());
     by_rate_.resize(tableau_.rate_entries().size());
@@ -86,35 +99,9 @@ class Adaptive : public Integrator {
   std::int64_t advance(std::int64_t samples, double* rows) override {
     const double interval = problem_.step * static_cast<double>(problem_.stride);
     for (std::int64_t k = 0; k < samples; ++k) {
-      const double to = interval * static_cast<double>(done_ + 1);
-      IDASetStopTime(ida_.get(), to);  // outputs are solutions, not interpolations
-      double t = 0.0;
-      for (int events = 0, restarts = 0;;) {
-        const int status = IDASolve(ida_.get(), to, &t, y_.get(), yp_.get(), IDA_NORMAL);
-        // Extrapolated potentials may land where an exponential is out of reach, and shortening the step does
-        // not help: begin anew from the last good point, without extrapolation.
-        if ((status == IDA_CONV_FAIL || status == IDA_ERR_FAIL) && ++restarts <= 20) {
-          restart(t, to);
-          continue;
-        }
-        if (status < 0) {
-          failure_ = fmt::format("the adaptive method stopped at t = {:.9g} s: {}", t, error_);
-          return k;
-        }
-        if (status == IDA_ROOT_RETURN) {
-          if (++events > 10000) {
-            failure_ = fmt::format(
-                "more than 10000 events between two samples near t = {:.9g} s: a condition chatters", t);
-            return k;
-          }
-          ++statistics_.events;
-          restart(t, to);
-          continue;
-        }
-        break;
-      }
+      if (!reach(interval * static_cast<double>(done_ + 1))) return k;
       ++done_;
-      write_outputs(to, rows);
+      write_outputs(interval * static_cast<double>(done_), rows);
       rows += problem_.outputs.size();
       long steps = 0, iterations = 0;
       IDAGetNumSteps(ida_.get(), &steps);
@@ -125,14 +112,111 @@ class Adaptive : public Integrator {
     return samples;
   }
 
+  void set_input(int input, double value) override {
+    held_[problem_.external[input]] = value;
+    event(t_, false);
+  }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override { return statistics_; }
 
  private:
   static double* data(N_Vector v) { return N_VGetArrayPointer(v); }
 
+  // Solves up to the next sample, from event to event.
+  bool reach(double to) {
+    for (int events = 0, restarts = 0; t_ < to;) {
+      const double sampling = next_sampling();
+      const double stop = std::min(to, sampling);
+      IDASetStopTime(ida_.get(), stop);  // outputs are solutions, not interpolations
+      const int status = IDASolve(ida_.get(), stop, &t_, y_.get(), yp_.get(), IDA_NORMAL);
+      // Extrapolated potentials may land where an exponential is out of reach, and shortening the step does
+      // not help: begin anew from the last good point, without extrapolation.
+      if ((status == IDA_CONV_FAIL || status == IDA_ERR_FAIL) && ++restarts <= 20) {
+        restart(to);
+        continue;
+      }
+      if (status < 0) {
+        failure_ = fmt::format("the adaptive method stopped at t = {:.9g} s: {}", t_, error_);
+        return false;
+      }
+      if (status == IDA_ROOT_RETURN) {
+        if (++events > 10000) {
+          failure_ = fmt::format(
+              "more than 10000 events between two samples near t = {:.9g} s: {} chatters; give it a "
+              "hysteresis, "
+              "or use a fixed step",
+              t_, condition_that_changed());
+          return false;
+        }
+        if (!event(t_, false)) return false;
+      } else if (stop == sampling) {
+        t_ = stop;
+        if (!event(t_, true)) return false;
+      }
+    }
+    return true;
+  }
+
+  double next_sampling() const {
+    double t = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < held_.size(); ++k)
+      if (const double every = system_.discrete[k].every; every > 0.0)
+        t = std::min(t, every * static_cast<double>(samples_taken_[k] + 1));
+    return t;
+  }
+
+  // Discrete variables are taken over until none changes, each time with everything but the states found
+  // anew.
+  bool event(double t, bool sampling) {
+    count_steps();
+    ++statistics_.events;
+    set_rates(data(yp_.get()));
+    state_.x.assign(data(y_.get()), data(y_.get()) + n_);
+    state_.rates = rates_;
+    for (int round = 0;; ++round) {
+      tableau_.hold(held_);
+      if (!reinitialisation_.find(t, state_)) {
+        restart(t);
+        break;
+      }
+      updates_.evaluate(state_.x, t, next_);
+      bool changed = false;
+      for (std::size_t k = 0; k < held_.size(); ++k) {
+        const Discrete& d = system_.discrete[k];
+        if (d.every > 0.0) {
+          const double due = d.every * static_cast<double>(samples_taken_[k] + 1);
+          if (!sampling || round > 0 || t < due * (1 - 1e-12)) continue;
+          ++samples_taken_[k];
+        }
+        if (next_[k] == held_[k]) continue;
+        held_[k] = next_[k];
+        changed = true;
+        if (round > 50) {
+          failure_ = fmt::format(
+              "discrete variables do not settle at t = {:.9g} s: '{}' changes again and again; give it a "
+              "hysteresis",
+              t, d.name);
+          return false;
+        }
+      }
+      if (!changed) break;
+    }
+    std::copy(state_.x.begin(), state_.x.end(), data(y_.get()));
+    start_rates(state_.rates, t);
+    IDAReInit(ida_.get(), t, y_.get(), yp_.get());
+    return true;
+  }
+
+  std::string condition_that_changed() {
+    std::vector<int> found(static_cast<std::size_t>(condition_count_), 0);
+    IDAGetRootInfo(ida_.get(), found.data());
+    for (std::size_t k = 0; k < found.size(); ++k)
+      if (found[k] != 0) return "a condition of '" + condition_names_[k] + "'";
+    return "a condition";
+  }
+
   // Derivatives of the columns such that every differentiated variable has its initial rate: along the tree.
-  void start_rates() {
+  void start_rates(const std::vector<double>& rates, double t) {
     double* yp = data(yp_.get());
     double* id = data(id_.get());
     std::fill(yp, yp + n_, 0.0);
@@ -146,11 +230,11 @@ class Adaptive : public Integrator {
       if (plus >= 0) id[plus] = 1.0;
       if (minus >= 0) id[minus] = 1.0;
       if (s.what == LocalSymbol::What::across)
-        across[system_.graph.first_edge[group.components[r.member]] + s.index] = problem_.initial.rates[k];
+        across[system_.graph.first_edge[group.components[r.member]] + s.index] = rates[k];
       else if (plus >= 0)
-        yp[plus] = problem_.initial.rates[k];
+        yp[plus] = rates[k];
     }
-    const ExprMap<double> start{{system_.model->pool->symbol("t"), just_after_start}};
+    const ExprMap<double> start{{system_.model->pool->symbol("t"), std::max(t, just_after_start)}};
     for (std::int32_t e = 0; e < system_.graph.edge_count(); ++e)
       if (system_.graph.edges[e].edge_class == EdgeClass::across_source)
         if (const Expr rate = source_rate(system_, EdgeIndex{e})) across[e] = evaluate(rate, start);
@@ -225,23 +309,17 @@ class Adaptive : public Integrator {
     return 0;
   }
 
-  // Quantities whose sign a condition depends on, for every member of every group.
+  // Quantities whose sign a condition depends on: in the equations of every member of every group, and in
+  // what discrete variables become.
   void make_conditions() {
     Pool& pool = *system_.model->pool;
     for (const Group& group : system_.groups) {
       std::vector<ProgramRoot> roots;
-      const auto watch = [&](Expr e) {
-        for (const ProgramRoot& r : roots)
-          if (r.value == e) return;
-        roots.push_back({e, 0});
-      };
-      for (Expr node : nodes_of(group.residuals)) {
-        if (node.op() != Op::call) continue;
-        const auto name = node.function().name;
-        const auto args = node.args();
-        if (name == "lt" || name == "le" || name == "gt" || name == "ge" || name == "min" || name == "max")
-          watch(args[0] - args[1]);
-        if (name == "abs" || name == "sign") watch(args[0]);
+      for (Expr e : switching_quantities(group.residuals)) {
+        ExprMap<Expr> visible;
+        for (const KindDiscrete& d : system_.model->kinds[group.kind].discrete)
+          visible[d.held] = system_.model->kinds[group.kind].variables[d.variable].symbol;
+        roots.push_back({substitute(e, visible), 0});
       }
       std::vector<ProgramInput> inputs;
       for (const LocalSymbol& s : group.symbols) inputs.push_back({s.symbol, 0});
@@ -249,9 +327,22 @@ class Adaptive : public Integrator {
       for (Expr p : group.parameters) inputs.push_back({p, 0});
       inputs.push_back({group.time, 0});
       condition_programs_.push_back(make_program(pool, inputs, {}, roots, 1));
-      condition_count_ += static_cast<std::int64_t>(roots.size()) * group.size();
+      for (std::int32_t m = 0; m < group.size(); ++m)
+        for (std::size_t k = 0; k < roots.size(); ++k)
+          condition_names_.push_back(system_.model->components[group.components[m]].name);
       registers_.resize(std::max<std::size_t>(registers_.size(), condition_programs_.back().registers));
     }
+    std::vector<Expr> quantities;
+    for (const Discrete& d : system_.discrete) {
+      if (d.every > 0.0) continue;
+      for (Expr e : switching_quantities(std::span(&d.update, 1))) {
+        quantities.push_back(e);
+        condition_names_.push_back(d.name);
+      }
+    }
+    update_conditions_ = make_column_program(quantities, condition_columns_);
+    registers_.resize(std::max<std::size_t>(registers_.size(), update_conditions_.registers));
+    condition_count_ = static_cast<std::int64_t>(condition_names_.size());
   }
 
   static int conditions(double t, N_Vector y, N_Vector yp, double* out, void* user) {
@@ -273,16 +364,26 @@ class Adaptive : public Integrator {
         for (std::int32_t root : program.roots) *out++ = self.registers_[root];
       }
     }
+    self.registers_[0] = t;
+    for (std::size_t k = 0; k < self.condition_columns_.size(); ++k)
+      self.registers_[k + 1] = x[self.condition_columns_[k]];
+    interpret(self.update_conditions_, 0, self.registers_.data());
+    for (std::int32_t root : self.update_conditions_.roots) *out++ = self.registers_[root];
     return 0;
   }
 
-  // After an event the algebraic variables may jump: find them anew, the states stay.
-  void restart(double t, double to) {
+  void count_steps() {
     long steps = 0, iterations = 0;
     IDAGetNumSteps(ida_.get(), &steps);
     IDAGetNumNonlinSolvIters(ida_.get(), &iterations);
     steps_before_ += steps;
     iterations_before_ += iterations;
+  }
+
+  // IDA's own way to begin anew.
+  void restart(double to) {
+    count_steps();
+    const double t = t_;
     if (t >= to) return;
     for (std::int32_t c = 0; c < n_; ++c)
       if (data(id_.get())[c] == 0.0) data(yp_.get())[c] = 0.0;
@@ -295,17 +396,22 @@ class Adaptive : public Integrator {
     static_cast<Adaptive*>(user)->error_ = message;
   }
 
-  void make_outputs() {
+  // A program of t and columns.
+  Program make_column_program(std::span<const Expr> expressions, std::vector<std::int32_t>& columns) {
     Pool& pool = *system_.model->pool;
     std::vector<ProgramInput> inputs{{pool.symbol("t"), 0}};
-    for (Expr s : symbols_of(problem_.outputs)) {
+    for (Expr s : symbols_of(expressions)) {
       if (s.name() == "t") continue;
       inputs.push_back({s, 0});
-      output_columns_.push_back(static_cast<std::int32_t>(std::stol(s.name().substr(1))));
+      columns.push_back(static_cast<std::int32_t>(std::stol(s.name().substr(1))));
     }
     std::vector<ProgramRoot> roots;
-    for (Expr o : problem_.outputs) roots.push_back({o, 0});
-    outputs_ = make_program(pool, inputs, {}, roots, 1);
+    for (Expr o : expressions) roots.push_back({o, 0});
+    return make_program(pool, inputs, {}, roots, 1);
+  }
+
+  void make_outputs() {
+    outputs_ = make_column_program(problem_.outputs, output_columns_);
     output_registers_.resize(outputs_.registers);
   }
 
@@ -328,6 +434,15 @@ class Adaptive : public Integrator {
   SolverPointer solver_;
   std::unique_ptr<void, Freed<void, free_ida> > ida_;
   SparsePattern pattern_;
+  Reinitialisation reinitialisation_;
+  Updates updates_;
+  std::vector<double> held_, next_;
+  std::vector<std::int64_t> samples_taken_;
+  InitialState state_;
+  double t_ = 0.0;
+  std::vector<std::string> condition_names_;
+  Program update_conditions_;
+  std::vector<std::int32_t> condition_columns_;
   std::vector<std::int32_t> position_, output_columns_;
   std::vector<double> rates_, by_x_, by_rate_, registers_, output_registers_;
   std::vector<Program> condition_programs_;

@@ -31,6 +31,12 @@ class Exact : public Integrator {
   explicit Exact(const Problem& full) : minimal_(full) {
     const MinimalForm& form = minimal_.form;
     if (!form.linear()) explain_nonlinear(*full.system);
+    if (!full.system->discrete.empty())
+      throw ModelError({{full.system->model->file.string(), 0},
+                        "T317",
+                        fmt::format("method 'exact' cannot follow '{}', which changes at events",
+                                    full.system->discrete[0].name),
+                        {"use tr, bdf2 or adaptive"}});
     states_ = static_cast<long>(form.states.size());
     sources_ = static_cast<long>(form.sources.size());
     using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -89,6 +95,7 @@ class Exact : public Integrator {
     return samples;
   }
 
+  void set_input(int, double) override {}  // there are none: see above
   std::string failure() const override { return failure_; }
   Statistics statistics() const override { return statistics_; }
 

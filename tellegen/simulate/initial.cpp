@@ -6,6 +6,8 @@
 #include <cmath>
 #include <optional>
 
+#include "tellegen/simulate/discrete.h"
+
 namespace tellegen {
 namespace {
 
@@ -61,19 +63,71 @@ std::vector<Given> given_values(const EquationSystem& system) {
   return given;
 }
 
+// A node whose potential the user gave.
+struct ForcedNode {
+  std::int32_t column = 0;
+  double value = 0.0;
+  std::string name;
+  Place place;
+};
+
+std::vector<ForcedNode> forced_nodes(const EquationSystem& system) {
+  const Model& model = *system.model;
+  ExprMap<double> numbers;
+  for (const ModelParameter& p : model.parameters) numbers[p.symbol] = p.number;
+  std::vector<ForcedNode> forced;
+  for (const ModelInitial& initial : model.initial) {
+    const auto ref = find_variable(model, initial.variable);
+    if (!initial.value || !ref || ref->what != VariableRef::What::node) continue;
+    const auto c = system.node_column(system.graph.graph_node[ref->node]);
+    if (c >= 0) forced.push_back({c, evaluate(initial.value, numbers), initial.variable, initial.place});
+  }
+  return forced;
+}
+
+}  // namespace
+
 class InitialProblem {
  public:
-  InitialProblem(Tableau& tableau, const Storage& storage)
-      : tableau_(tableau), system_(tableau.system()), storage_(storage), given_(given_values(system_)) {
-    n_ = tableau.size();
-    total_ = n_ + tableau.rate_count();
+  // The start of a run.
+  InitialProblem(Tableau& tableau, const Storage& storage, std::vector<ForcedNode> forced)
+      : tableau_(tableau),
+        system_(tableau.system()),
+        storage_(storage),
+        given_(given_values(system_)),
+        forced_(std::move(forced)) {
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) prescribed_.push_back(k);
+    free_what_forced_nodes_decide();
     prefer_what_the_user_gave();
-    build_pattern();
+    prepare();
+  }
+  // States held: their values are set before each solution.
+  InitialProblem(Tableau& tableau, const Storage& storage)
+      : tableau_(tableau), system_(tableau.system()), storage_(storage), given_(system_.rates.size()) {
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) prescribed_.push_back(k);
+    for (Given& g : given_) g.what = Given::What::value;
+    prepare();
+  }
+
+  bool solve_from(double t, InitialState& state) {
+    t_ = t;
     find_source_rates();
+    std::copy(state.x.begin(), state.x.end(), z_.begin());
+    std::copy(state.rates.begin(), state.rates.end(), z_.begin() + n_);
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k)
+      given_[k].value = tableau_.rate_value(state.x, k);
+    std::fill(limits_.begin(), limits_.end(),
+              1e300);  // far away: the first limit leaves arguments as they are
+    factored_ = false;
+    if (!newton(100)) return false;
+    state.x.assign(z_.begin(), z_.begin() + n_);
+    state.rates.assign(z_.begin() + n_, z_.begin() + n_ + tableau_.rate_count());
+    return true;
   }
 
   InitialState solve() {
     check_structure();
+    find_source_rates();
     guess();
     const std::vector<double> start = z_, start_limits = limits_;
     gmin_ = 0.0;
@@ -113,17 +167,39 @@ class InitialProblem {
   }
 
  private:
+  void prepare() {
+    n_ = tableau_.size();
+    first_forced_ = n_ + tableau_.rate_count();
+    total_ = first_forced_ + static_cast<std::int32_t>(forced_.size());
+    build_pattern();
+  }
+
   std::string variable(std::int32_t column) const {
-    return column < n_ ? column_name(system_, column) : "der(" + rate_name(system_, column - n_) + ")";
+    if (column < n_) return column_name(system_, column);
+    if (column < first_forced_) return "der(" + rate_name(system_, column - n_) + ")";
+    return "what holds " + forced_[column - first_forced_].name + " at its initial value";
   }
   std::string equation(std::int32_t row) const {
-    return row < n_ ? row_name(system_, row) : "initial value of " + rate_name(system_, row - n_);
+    if (row < n_) return row_name(system_, row);
+    if (row < first_forced_) return "initial value of " + rate_name(system_, row - n_);
+    return "initial value of " + forced_[row - first_forced_].name;
+  }
+
+  // Storage at a node whose potential is given: its kind's default gives way.
+  void free_what_forced_nodes_decide() {
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
+      const Rate& r = system_.rates[k];
+      const Group& group = system_.groups[r.group];
+      if (group.symbols[r.symbol].what != LocalSymbol::What::across || given_[k].by_user) continue;
+      for (const ForcedNode& f : forced_)
+        if (f.column == group.plus[r.symbol][r.member] || f.column == group.minus[r.symbol][r.member])
+          given_[k] = {};
+    }
   }
 
   // A value given for redundant storage takes the place of a default (or of steadiness) of a state it
   // follows.
   void prefer_what_the_user_gave() {
-    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) prescribed_.push_back(k);
     for (const RedundantRate& r : storage_.redundant) {
       if (given_[r.rate].what != Given::What::value || !given_[r.rate].by_user) continue;
       for (const auto& term : r.terms) {
@@ -156,6 +232,10 @@ class InitialProblem {
         builder.add(n_ + k, n_ + k);
       }
     }
+    for (std::size_t k = 0; k < forced_.size(); ++k) {
+      builder.add(forced_[k].column, first_forced_ + static_cast<std::int32_t>(k));
+      builder.add(first_forced_ + static_cast<std::int32_t>(k), forced_[k].column);
+    }
     structure_ = PatternBuilder(builder).build();
     for (std::int32_t c = 0; c < system_.node_columns; ++c) builder.add(c, c);  // gmin
     pattern_ = builder.build();
@@ -170,6 +250,7 @@ class InitialProblem {
         extra += given_[prescribed_[k]].what == Given::What::value ? 2 : 1;
       }
     }
+    extra += 2 * static_cast<std::int32_t>(forced_.size());
     const auto total = static_cast<std::int32_t>(entries) + extra + system_.node_columns;
     for (std::int32_t k = 0; k < total; ++k) position_.push_back(builder.position(k));
     lu_ = std::make_unique<SparseLu>(pattern_);
@@ -181,7 +262,8 @@ class InitialProblem {
   }
 
   void find_source_rates() {
-    const ExprMap<double> start{{system_.model->pool->symbol("t"), just_after_start}};
+    const ExprMap<double> start{{system_.model->pool->symbol("t"), std::max(t_, just_after_start)}};
+    source_rate_.clear();
     for (const RedundantRate& r : storage_.redundant) {
       double total = 0.0;
       for (const auto& term : r.terms)
@@ -244,17 +326,7 @@ class InitialProblem {
       const double base = parent < 0 ? 0.0 : z_[parent];
       z_[system_.node_column(node)] = base + (edge.from == node ? across[up.value] : -across[up.value]);
     }
-    ExprMap<double> numbers;
-    for (const ModelParameter& p : system_.model->parameters) numbers[p.symbol] = p.number;
-    for (const ModelInitial& initial : system_.model->initial) {
-      if (!initial.value) continue;
-      // A variable that is no state: a first guess for Newton.
-      const auto ref = find_variable(*system_.model, initial.variable);
-      if (ref && ref->what == VariableRef::What::node) {
-        const auto c = system_.node_column(system_.graph.graph_node[ref->node]);
-        if (c >= 0) z_[c] = evaluate(initial.value, numbers);
-      }
-    }
+    for (const ForcedNode& f : forced_) z_[f.column] = f.value;
   }
 
   double source_value(EdgeIndex edge) const {
@@ -276,7 +348,7 @@ class InitialProblem {
   }
 
   void residual(std::vector<double>& f) {
-    tableau_.residual(std::span(z_).first(n_), std::span(z_).subspan(n_), 0.0, limits_,
+    tableau_.residual(std::span(z_).first(n_), std::span(z_).subspan(n_), t_, limits_,
                       std::span(f).first(n_));
     for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
       double& row = f[n_ + k];
@@ -290,13 +362,17 @@ class InitialProblem {
         row = z_[n_ + k];
       }
     }
+    for (std::size_t k = 0; k < forced_.size(); ++k) {
+      f[forced_[k].column] += z_[first_forced_ + k];
+      f[first_forced_ + k] = z_[forced_[k].column] - forced_[k].value;
+    }
     for (std::int32_t c = 0; c < system_.node_columns; ++c) f[c] += gmin_ * z_[c];
     if (source_ < 1.0)
       for (std::int32_t i = 0; i < total_; ++i) f[i] -= (1.0 - source_) * offset_[i];
   }
 
   bool factor() {
-    tableau_.jacobian(std::span(z_).first(n_), std::span(z_).subspan(n_), 0.0, limits_, by_x_, by_rate_);
+    tableau_.jacobian(std::span(z_).first(n_), std::span(z_).subspan(n_), t_, limits_, by_x_, by_rate_);
     std::vector<double> values(pattern_.nonzeros(), 0.0);
     std::size_t at = 0;
     const auto put = [&](double v) {
@@ -317,6 +393,7 @@ class InitialProblem {
         put(1.0);
       }
     }
+    for (std::size_t k = 0; k < 2 * forced_.size(); ++k) put(1.0);
     for (std::int32_t c = 0; c < system_.node_columns; ++c) put(gmin_);
     if (factored_ && values == values_) return true;  // linear: nothing has changed
     values_.swap(values);
@@ -368,7 +445,7 @@ class InitialProblem {
   InitialState finish() {
     InitialState state;
     state.x.assign(z_.begin(), z_.begin() + n_);
-    state.rates.assign(z_.begin() + n_, z_.end());
+    state.rates.assign(z_.begin() + n_, z_.begin() + first_forced_);
     std::vector<Fault> faults;
     for (const RedundantRate& r : storage_.redundant) {
       const Given& g = given_[r.rate];
@@ -396,8 +473,10 @@ class InitialProblem {
   const EquationSystem& system_;
   const Storage& storage_;
   std::vector<Given> given_;
+  std::vector<ForcedNode> forced_;        // after the rates: what flows into each of these nodes
   std::vector<std::int32_t> prescribed_;  // per state: the rate whose given value its row holds
-  std::int32_t n_ = 0, total_ = 0;
+  std::int32_t n_ = 0, first_forced_ = 0, total_ = 0;
+  double t_ = 0.0;
   SparsePattern pattern_, structure_;  // with and without the entries of gmin
   std::unique_ptr<SparseLu> lu_;
   std::vector<std::int32_t> position_;
@@ -408,10 +487,41 @@ class InitialProblem {
   std::string why_;
 };
 
-}  // namespace
-
 InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
-  return InitialProblem(tableau, storage).solve();
+  const EquationSystem& system = tableau.system();
+  const auto forced = forced_nodes(system);
+  InitialProblem problem(tableau, storage, forced);
+  Updates updates(system);
+  std::vector<double> held(tableau.held().begin(), tableau.held().end()), next(held.size());
+  // Each round settles at least one variable, unless they drive each other in a circle.
+  for (std::size_t round = 0;; ++round) {
+    InitialState state = problem.solve();
+    if (!forced.empty()) {
+      Reinitialisation without_sources(tableau, storage);
+      if (!without_sources.find(0.0, state))
+        throw SimulationError("no consistent initial values were found once the given nodes were released",
+                              0.0);
+    }
+    updates.evaluate(state.x, 0.0, next);
+    if (next == held) {
+      state.held = std::move(held);
+      return state;
+    }
+    if (round > 20 + held.size()) {
+      std::string names;
+      for (std::size_t k = 0; k < held.size(); ++k)
+        if (next[k] != held[k]) names += (names.empty() ? "'" : ", '") + system.discrete[k].name + "'";
+      throw SimulationError(
+          fmt::format("discrete variables do not settle at t = 0: {} change again and again", names), 0.0);
+    }
+    held = next;
+    tableau.hold(held);
+  }
 }
+
+Reinitialisation::Reinitialisation(Tableau& tableau, const Storage& storage)
+    : problem_(std::make_unique<InitialProblem>(tableau, storage)) {}
+Reinitialisation::~Reinitialisation() = default;
+bool Reinitialisation::find(double t, InitialState& state) { return problem_->solve_from(t, state); }
 
 }  // namespace tellegen

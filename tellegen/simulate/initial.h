@@ -4,10 +4,14 @@
 //   d = given, or r = 0 (steady)         for every state d
 //   r = signed sum of other rates        for every redundant one
 //
+// A value given to a node holds as if a source fed the node until just before the start: the states are found
+// with that source, and everything else without it. Discrete variables are taken over until none changes.
+//
 // Newton with exponentials limited between iterations; where that fails, conductances from every node to the
 // datum that shrink to nothing (gmin stepping), then the sources raised from zero (source stepping).
 #pragma once
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -26,9 +30,23 @@ class SimulationError : public std::runtime_error {
 
 struct InitialState {
   std::vector<double> x, rates;
+  std::vector<double> held;  // discrete variables
 };
 
-// Throws ModelError where the given values contradict each other, SimulationError where Newton fails.
+// Throws ModelError where the given values contradict each other, SimulationError where Newton fails. Leaves
+// the tableau's discrete variables as they are at the start.
 InitialState find_initial_state(Tableau& tableau, const Storage& storage);
+
+// After an event: states keep their values, everything else is found anew with the discrete variables that
+// the tableau now holds. The structure is analysed once and used for every event of a run.
+class Reinitialisation {
+ public:
+  Reinitialisation(Tableau& tableau, const Storage& storage);
+  ~Reinitialisation();
+  bool find(double t, InitialState& state);  // false where Newton fails; the state is then unchanged
+
+ private:
+  std::unique_ptr<class InitialProblem> problem_;
+};
 
 }  // namespace tellegen

@@ -26,6 +26,9 @@ struct SimulationOptions {
   std::string start = "trapezoidal";  // of multistep methods: trapezoidal, or constant history
   int start_steps = 0;                // trapezoidal steps before a multistep formula; 0: as many as it needs
   bool refactor = false;              // factorise in every iteration, even a constant tangent
+  int event_substeps =
+      1;  // 0: as the model says, or 1; a fixed step in which an event falls is done again in so many parts
+  std::vector<std::string> external;  // inputs that are set from outside while the model runs
   bool compile = true;                // false: interpret everything
 };
 
@@ -33,6 +36,7 @@ struct Statistics {
   std::int64_t steps = 0, iterations = 0, worst_iterations = 0, factorisations = 0, events = 0;
   std::int64_t unknowns = 0;  // of the equations solved in each step
   bool variable_step = false;
+  std::string chatter;   // who changes in every step, and from when; empty: nobody
   std::string executor;  // "whole step, compiled", "kernels per kind, interpreted", ...
 };
 
@@ -43,8 +47,9 @@ struct Problem {
   InitialState initial;
   std::vector<Expr> outputs;  // in column symbols and t
   std::vector<std::string> output_names;
-  double step = 0.0;        // adjusted so that a whole number fits into the sample interval
-  std::int64_t stride = 1;  // steps per sample
+  double step = 0.0;                   // adjusted so that a whole number fits into the sample interval
+  std::int64_t stride = 1;             // steps per sample
+  std::vector<std::int32_t> external;  // discrete variable of each of options.external
   SimulationOptions options;
 };
 
@@ -54,6 +59,8 @@ class Integrator {
   // Advances by whole sample intervals and writes one row of outputs for each. Returns how many it finished;
   // fewer than asked means failure() says why. Allocates nothing.
   virtual std::int64_t advance(std::int64_t samples, double* rows) = 0;
+  // An input from outside (SimulationOptions::external, by its number there), from the next step on.
+  virtual void set_input(int input, double value) = 0;
   virtual std::string failure() const = 0;  // at what time, which variables
   virtual Statistics statistics() const = 0;
 };

@@ -10,11 +10,14 @@ NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network)
     : problem_(problem),
       network_(std::move(network)),
       plan_(plan_method(problem.options, problem.step)),
-      state_(start_state(network_, problem.initial)) {
+      state_(start_state(network_, problem.initial)),
+      schedule_(*problem.system, problem.step),
+      updates_(problem.system->discrete.size()) {
   options_.tolerance = problem.options.tolerance;
   options_.project = plan_.project;
   options_.refactor = problem.options.refactor;
-  if (plan_.start_steps > 0) {
+  options_.events = !schedule_.empty();
+  if (plan_.start_steps > 0 && !options_.events) {
     StepOptions starting = options_;
     starting.keep_all_past = true;
     start_ = std::make_unique<NetworkStep>(network_, problem.storage, trapezoidal(problem.step),
@@ -23,32 +26,53 @@ NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network)
   step_ = std::make_unique<NetworkStep>(network_, problem.storage, plan_.scheme, problem.outputs, state_,
                                         options_);
   const bool compiled = problem.options.compile && step_->compile();
+  if (options_.events && plan_.start_steps > 0) begin(trapezoidal(problem.step), plan_.start_steps);
   statistics_.unknowns = network_.size();
   statistics_.executor = compiled ? "kernels per kind, compiled" : "kernels per kind, interpreted";
+}
+
+void NetworkIntegrator::set_input(int input, double value) {
+  state_.held[problem_.external[input]] = value;
+  step_->hold(state_.held);
+  if (start_) start_->hold(state_.held);
+}
+
+bool NetworkIntegrator::one_step(NetworkStep& step, double t) {
+  const auto result = step.step(t, problem_.options.iterations, 50);
+  if (!result.converged) {
+    failure_ = fmt::format(
+        "Newton's iteration did not converge in the step to t = {:.9g} s; the largest change is in '{}'", t,
+        step.largest_change());
+    return false;
+  }
+  statistics_.iterations += result.iterations;
+  statistics_.factorisations += result.factorisations;
+  statistics_.worst_iterations = std::max(statistics_.worst_iterations, result.iterations);
+  return true;
 }
 
 std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
   const auto width = problem_.outputs.size();
   for (std::int64_t sample = 0; sample < samples; ++sample) {
     for (std::int64_t k = 0; k < problem_.stride; ++k) {
-      const bool starting = statistics_.steps < plan_.start_steps;
-      NetworkStep& step = starting ? *start_ : *step_;
       const double t = problem_.step * static_cast<double>(statistics_.steps + 1);
-      const auto result = step.step(t, problem_.options.iterations, 50);
-      if (!result.converged) {
-        failure_ = fmt::format(
-            "Newton's iteration did not converge in the step to t = {:.9g} s; the largest change is in '{}'",
-            t, step.largest_change());
-        return sample;
-      }
+      const bool starting = start_ && statistics_.steps < plan_.start_steps;
+      NetworkStep& step = starting ? *start_ : *step_;
+      if (!(options_.events ? step_with_events(t) : one_step(step, t))) return sample;
       ++statistics_.steps;
-      statistics_.iterations += result.iterations;
-      statistics_.factorisations += result.factorisations;
-      statistics_.worst_iterations = std::max(statistics_.worst_iterations, result.iterations);
       if (k + 1 == problem_.stride) step.outputs(t, rows);
       if (starting) {
         start_->store(state_);
         if (statistics_.steps == plan_.start_steps) step_->load(state_);
+      }
+      if (options_.events) {
+        // Only now: outputs still belong to the formula of this step.
+        take_updates(statistics_.steps, t);
+        if (changed_)
+          begin(bdf(1, problem_.step), plan_.restart_steps);
+        else if (starting_ > 0 && --starting_ == 0)
+          begin(plan_.scheme, 0);
+        changed_ = false;
       }
     }
     failure_ = not_finite(problem_, rows, problem_.step * static_cast<double>(statistics_.steps));
@@ -56,6 +80,51 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
     rows += width;
   }
   return samples;
+}
+
+void NetworkIntegrator::begin(const Scheme& scheme, int steps) {
+  step_->set_scheme(scheme);
+  starting_ = steps;
+}
+
+bool NetworkIntegrator::step_with_events(double t) {
+  if (!one_step(*step_, t)) return false;
+  if (problem_.options.event_substeps == 1) return true;
+  step_->updates(t, updates_);
+  for (std::size_t k = 0; k < updates_.size(); ++k)
+    if (problem_.system->discrete[k].every == 0.0 && updates_[k] != state_.held[k]) return subdivide(t);
+  return true;
+}
+
+// The step just done again in parts, so that the event is met sooner. Backward Euler: no rates needed.
+bool NetworkIntegrator::subdivide(double t) {
+  const int parts = problem_.options.event_substeps;
+  step_->store(state_);
+  state_.value[0] = state_.value[1];
+  state_.value[1] = state_.value[2];
+  step_->load(state_);
+  step_->set_scheme(bdf(1, problem_.step / parts));
+  for (int k = 1; k <= parts; ++k) {
+    const double at = k == parts ? t : t - problem_.step * (1.0 - static_cast<double>(k) / parts);
+    if (!one_step(*step_, at)) return false;
+    if (k < parts) take_updates(statistics_.steps, at);  // before this step's number: nothing is sampled
+  }
+  changed_ = true;
+  return true;
+}
+
+void NetworkIntegrator::take_updates(std::int64_t index, double t) {
+  step_->updates(t, updates_);
+  if (!schedule_.take(index, updates_, state_.held)) return;
+  step_->hold(state_.held);
+  ++statistics_.events;
+  changed_ = true;
+}
+
+Statistics NetworkIntegrator::statistics() const {
+  Statistics s = statistics_;
+  s.chatter = schedule_.chatter();
+  return s;
 }
 
 }  // namespace tellegen

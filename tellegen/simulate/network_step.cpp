@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tellegen/simulate/discrete.h"
+
 namespace tellegen {
 namespace {
 
@@ -34,60 +36,22 @@ NetworkStep::NetworkStep(const Network& network, const Storage& storage, const S
   work_.assign(network.size() + source_count_ + 1, 0.0);
   set_order();
   place(state);
-  for (GroupStep& g : groups_) g.batch.run(0, work_.data());
-  base_.assign(lu_->pattern().nonzeros(), 0.0);
-  for (GroupStep& g : groups_)
-    for (const auto& stamp : g.stamps)
-      if (stamp.constant) {
-        const double* values = g.batch.array(stamp.reg);
-        for (std::int32_t m = 0; m < g.batch.members(); ++m)
-          if (stamp.position[m] >= 0) base_[stamp.position[m]] += stamp.factor * values[m];
-      }
-  values_ = base_;
   right_.resize(network.size());
-  if (constant_tangent_) {
-    if (!lu_->factor(base_)) {
-      const auto column = lu_->singular_column();
-      throw SimulationError(
-          fmt::format(
-              "the equations of a step are singular{}",
-              column < 0 ? "" : ": not determined is " + column_name(system_, network_.column_of[column])),
-          0.0);
-    }
-    solver_ = std::make_unique<RowSolver>(*lu_, sources_);
-  } else {
+  prepare();
+  if (!constant_tangent_) {
     // Pivots and their memory now, at the start: steps only refactorise, unless these pivots go bad.
     for (GroupStep& g : groups_)
       for (int section : {1, 2}) g.batch.run(section, work_.data());
     assemble_and_factor();
   }
 
-  // Outputs: an expression of columns, each of them an unknown or recovered from its component.
-  std::vector<ProgramInput> inputs{{pool_.symbol("t"), 0}};
-  for (Expr s : symbols_of(outputs)) {
-    if (s.name() == "t") continue;
-    inputs.push_back({s, 0});
-    const auto column = static_cast<std::int32_t>(std::stol(s.name().substr(1)));
-    Needed n;
-    n.unknown = network.unknown_of[column];
-    if (n.unknown < 0) {
-      const ColumnOwner owner = owner_of(system_, column);
-      n.group = system_.group_of[owner.component];
-      n.member = system_.member_of[owner.component];
-      const GroupStep& g = groups_[n.group];
-      n.reg = owner.node >= 0 ? g.node_register[owner.node] : g.symbol_register[owner.symbol];
-    }
-    needed_.push_back(n);
-  }
-  std::vector<ProgramRoot> roots;
-  for (Expr o : outputs) roots.push_back({o, 0});
-  output_program_ = make_program(pool_, inputs, {}, roots, 1);
-  output_registers_.resize(output_program_.registers);
+  outputs_ = make_reader(outputs);
+  if (options.events) updates_ = make_reader(update_expressions(system_));
   std::size_t most = 0;
   for (const GroupStep& g : groups_) most = std::max<std::size_t>(most, g.batch.program().registers);
   member_registers_.resize(most);
 
-  if (scheme.uses_rate && options.project)
+  if ((scheme.uses_rate || options.events) && options.project)
     for (const RedundantRate& r : storage.redundant) {
       std::vector<Expr> terms{pool_.number(0)};
       for (const auto& term : r.terms)
@@ -98,6 +62,76 @@ NetworkStep::NetworkStep(const Network& network, const Storage& storage, const S
       source_rates_.push_back(make_program(pool_, std::span(&t, 1), {}, std::span(&root, 1), 1));
       rate_registers_.resize(std::max<std::size_t>(rate_registers_.size(), source_rates_.back().registers));
     }
+}
+
+// What depends on parameters, the formula and discrete variables only.
+void NetworkStep::prepare() {
+  for (GroupStep& g : groups_) g.batch.run(0, work_.data());
+  base_.assign(lu_->pattern().nonzeros(), 0.0);
+  for (GroupStep& g : groups_)
+    for (const auto& stamp : g.stamps)
+      if (stamp.constant) {
+        const double* values = g.batch.array(stamp.reg);
+        for (std::int32_t m = 0; m < g.batch.members(); ++m)
+          if (stamp.position[m] >= 0) base_[stamp.position[m]] += stamp.factor * values[m];
+      }
+  values_ = base_;
+  if (!constant_tangent_) return;
+  if (!lu_->factor(base_)) {
+    const auto column = lu_->singular_column();
+    throw SimulationError(
+        fmt::format(
+            "the equations of a step are singular{}",
+            column < 0 ? "" : ": not determined is " + column_name(system_, network_.column_of[column])),
+        0.0);
+  }
+  solver_ = std::make_unique<RowSolver>(*lu_, sources_);
+}
+
+// Each column is an unknown, or recovered from its component.
+NetworkStep::Reader NetworkStep::make_reader(std::span<const Expr> expressions) const {
+  Reader reader;
+  std::vector<ProgramInput> inputs{{pool_.symbol("t"), 0}};
+  for (Expr s : symbols_of(expressions)) {
+    if (s.name() == "t") continue;
+    inputs.push_back({s, 0});
+    const auto column = static_cast<std::int32_t>(std::stol(s.name().substr(1)));
+    Needed n;
+    n.unknown = network_.unknown_of[column];
+    if (n.unknown < 0) {
+      const ColumnOwner owner = owner_of(system_, column);
+      n.group = system_.group_of[owner.component];
+      n.member = system_.member_of[owner.component];
+      const GroupStep& g = groups_[n.group];
+      n.reg = owner.node >= 0 ? g.node_register[owner.node] : g.symbol_register[owner.symbol];
+    }
+    reader.needed.push_back(n);
+  }
+  std::vector<ProgramRoot> roots;
+  for (Expr e : expressions) roots.push_back({e, 0});
+  reader.program = make_program(pool_, inputs, {}, roots, 1);
+  reader.registers.resize(reader.program.registers);
+  return reader;
+}
+
+void NetworkStep::set_scheme(const Scheme& scheme) {
+  for (GroupStep& g : groups_) {
+    g.batch.uniform(g.alpha) = scheme.alpha;
+    for (int age = 0; age < 3; ++age) g.batch.uniform(g.past_factor + age) = scheme.past[age];
+    g.batch.uniform(g.rate_factor) = scheme.past_rate;
+  }
+  prepare();
+}
+
+void NetworkStep::hold(std::span<const double> held) {
+  bool factors = false;
+  for (std::size_t k = 0; k < held.size(); ++k) {
+    const Discrete& d = system_.discrete[k];
+    double& value = groups_[d.group].batch.array(first_parameter_[d.group] + held_slot(system_, d))[d.member];
+    factors = factors || (value != held[k] && !system_.groups[d.group].additive[d.held]);
+    value = held[k];
+  }
+  if (factors) prepare();
 }
 
 void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
@@ -125,8 +159,12 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
   std::vector<Expr> past_factor;
   for (int age = 0; age < 3; ++age)
     past_factor.push_back(uniform(fmt::format("~past{}", age), scheme_.past[age]));
+  const auto first_past_factor = static_cast<std::int32_t>(inputs.size()) - 3;
+  const Expr rate_factor = uniform("~past_rate", scheme_.past_rate);
   const std::size_t first_parameter = inputs.size();
   for (Expr p : group.parameters) input(p, 0, InputSource::member);
+  for (std::size_t k = 0; k < group.held.size(); ++k)
+    if (group.additive[k]) inputs[first_parameter + group.held[k]].section = 1;
   std::vector<std::vector<std::int32_t>> past(group.rated.size());
   std::vector<std::int32_t> rate;
   for (std::size_t k = 0; k < group.rated.size(); ++k) {
@@ -134,11 +172,14 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
     for (int age = 0; age < 3; ++age) {
       const Expr symbol = pool_.symbol(fmt::format("~d{}.{}", age, k));
       past[k].push_back(input(symbol, 1, InputSource::member));
-      if (scheme_.past[age] != 0.0) terms.push_back(past_factor[age] * symbol);
+      if (scheme_.past[age] != 0.0 || options_.events) terms.push_back(past_factor[age] * symbol);
     }
     const Expr rate_symbol = pool_.symbol(fmt::format("~r.{}", k));
     rate.push_back(input(rate_symbol, 1, InputSource::member));
-    if (scheme_.uses_rate) terms.push_back(scheme_.past_rate * rate_symbol);
+    if (options_.events)
+      terms.push_back(rate_factor * rate_symbol);
+    else if (scheme_.uses_rate)
+      terms.push_back(scheme_.past_rate * rate_symbol);
     list.assign(form.histories[k], pool_.add(terms));
   }
   std::vector<std::int32_t> iterates, previous;
@@ -174,7 +215,7 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
   for (std::size_t k = 0; k < group.rated.size(); ++k) {
     const Expr value = list.define(form.symbol_values[group.rated[k]]);
     new_value.push_back(root(value, 4));
-    if (scheme_.uses_rate || options_.keep_all_past)
+    if (scheme_.uses_rate || options_.keep_all_past || options_.events)
       new_rate.push_back(root(form.alpha * value + form.histories[k], 4));
   }
   Expr largest;
@@ -229,6 +270,9 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
                  symbols,
                  nodes,
                  time,
+                 alpha,
+                 first_past_factor,
+                 first_past_factor + 3,
                  {}};
   for (const auto& [k, value] : uniforms) step.batch.uniform(k) = value;
   // Matrix entries: the numbers of the pattern's entries for now, positions once it is built.
@@ -284,6 +328,10 @@ void NetworkStep::place(const StepState& state) {
       for (std::int32_t m = 0; m < group.size(); ++m)
         batch.index(first_terminal_[g] + static_cast<std::int32_t>(t))[m] =
             terminals[t][m] < 0 ? zero : position_[terminals[t][m]];
+  }
+  for (std::size_t k = 0; k < state.held.size(); ++k) {
+    const Discrete& d = system_.discrete[k];
+    groups_[d.group].batch.array(first_parameter_[d.group] + held_slot(system_, d))[d.member] = state.held[k];
   }
   load(state);
 }
@@ -460,11 +508,14 @@ void NetworkStep::project(double t) {
   }
 }
 
-void NetworkStep::outputs(double t, double* row) {
-  output_registers_[0] = t;
-  for (std::size_t k = 0; k < needed_.size(); ++k) {
-    const Needed& n = needed_[k];
-    double& value = output_registers_[k + 1];
+void NetworkStep::outputs(double t, double* row) { read(outputs_, t, row); }
+void NetworkStep::updates(double t, std::span<double> to) { read(updates_, t, to.data()); }
+
+void NetworkStep::read(Reader& reader, double t, double* values) {
+  reader.registers[0] = t;
+  for (std::size_t k = 0; k < reader.needed.size(); ++k) {
+    const Needed& n = reader.needed[k];
+    double& value = reader.registers[k + 1];
     if (n.unknown >= 0) {
       value = work_[position_[n.unknown]];
     } else {
@@ -473,9 +524,9 @@ void NetworkStep::outputs(double t, double* row) {
       value = batch.stored(n.reg) ? batch.array(n.reg)[n.member] : member_registers_[n.reg];
     }
   }
-  interpret(output_program_, 0, output_registers_.data());
-  for (std::size_t k = 0; k < output_program_.roots.size(); ++k)
-    row[k] = output_registers_[output_program_.roots[k]];
+  interpret(reader.program, 0, reader.registers.data());
+  for (std::size_t k = 0; k < reader.program.roots.size(); ++k)
+    values[k] = reader.registers[reader.program.roots[k]];
 }
 
 }  // namespace tellegen

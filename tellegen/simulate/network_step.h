@@ -34,6 +34,10 @@ class NetworkStep {
   };
   Result step(double t, int fixed_iterations, int max_iterations);
   void outputs(double t, double* row);  // after a step
+  // With StepOptions::events only:
+  void set_scheme(const Scheme& scheme);         // from the next step on
+  void hold(std::span<const double> held);       // discrete variables from the next step on
+  void updates(double t, std::span<double> to);  // what they should become, after a step
   void load(const StepState& state);
   void store(StepState& state);
   std::string largest_change() const;  // after a step that did not converge
@@ -45,7 +49,7 @@ class NetworkStep {
     std::vector<std::int32_t> rate, iterates, previous;  // input registers
     std::vector<std::int32_t> new_value, new_rate, new_iterate, new_limited, change;  // roots' registers
     std::vector<std::int32_t> symbol_register, node_register;                         // recovered
-    std::int32_t time = 0;
+    std::int32_t time = 0, alpha = 0, past_factor = 0, rate_factor = 0;               // input registers
     // Entries of the matrix: root register and where it goes for each member.
     struct Stamp {
       std::int32_t reg = 0;
@@ -58,6 +62,7 @@ class NetworkStep {
   void build_group(std::size_t g, PatternBuilder& pattern);
   void place(const StepState& state);
   void set_order();
+  void prepare();
   bool assemble_and_factor();
   double largest_change_size() const;
   void project(double t);
@@ -81,13 +86,19 @@ class NetworkStep {
   std::vector<double> work_;  // unknowns (in the order of position_), sources, a zero for the datum
   std::vector<std::int32_t> position_;
   std::vector<double> base_, values_, right_;
-  // Outputs: which columns they need and how to get them.
+  // Expressions of columns after a step: which columns they need and how to get them.
   struct Needed {
     std::int32_t unknown = -1, group = -1, member = -1, reg = -1;
   };
-  std::vector<Needed> needed_;
-  Program output_program_;
-  std::vector<double> output_registers_, member_registers_;
+  struct Reader {
+    std::vector<Needed> needed;
+    Program program;
+    std::vector<double> registers;
+  };
+  Reader make_reader(std::span<const Expr> expressions) const;
+  void read(Reader& reader, double t, double* values);
+  Reader outputs_, updates_;
+  std::vector<double> member_registers_;
   // Rates of sources that redundant storage follows.
   std::vector<Program> source_rates_;
   std::vector<double> rate_registers_;

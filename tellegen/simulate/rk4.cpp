@@ -12,6 +12,7 @@
 
 #include "tellegen/equations/exponentials.h"
 #include "tellegen/program/batch.h"
+#include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/minimal_problem.h"
 
 namespace tellegen {
@@ -23,7 +24,10 @@ class Rk4 : public Integrator {
       : minimal_(full),
         states_(minimal_.form.states.size()),
         unknowns_(minimal_.form.unknowns.size()),
-        batch_(make_batch()) {
+        schedule_(minimal_.system, minimal_.problem.step),
+        batch_(make_batch()),
+        held_(minimal_.problem.initial.held),
+        updates_(held_.size()) {
     z_.assign(minimal_.problem.initial.x.begin(),
               minimal_.problem.initial.x.begin() + static_cast<long>(states_));
     stage_ = z_;
@@ -37,6 +41,7 @@ class Rk4 : public Integrator {
     batch_.allocate();
     for (std::size_t p = 0; p < minimal_.form.values.size(); ++p)
       batch_.uniform(static_cast<std::int32_t>(states_ + unknowns_ + 1 + p)) = minimal_.form.values[p];
+    for (std::size_t k = 0; k < held_.size(); ++k) hold(k);
     bool compiled = false;
     if (minimal_.problem.options.compile)
       if (const auto code = compile_c(batch_.c_source("rk4"))) {
@@ -64,23 +69,35 @@ class Rk4 : public Integrator {
         for (std::size_t i = 0; i < states_; ++i)
           z_[i] += h / 6 * (slope_[0][i] + 2 * slope_[1][i] + 2 * slope_[2][i] + slope_[3][i]);
         ++statistics_.steps;
+        if (schedule_.empty()) continue;
+        // Outputs belong to the values before an event, as in the other fixed-step methods.
+        if (k + 1 == problem.stride && !write_row(t + h, rows)) return sample;
+        if (!solve_unknowns(t + h, z_)) return sample;
+        batch_.run(3, nullptr);
+        for (std::size_t i = 0; i < updates_.size(); ++i) updates_[i] = root(update_root_ + i);
+        if (!schedule_.take(statistics_.steps, updates_, held_)) continue;
+        for (std::size_t i = 0; i < held_.size(); ++i) hold(i);
+        batch_.run(0, nullptr);
+        ++statistics_.events;
       }
-      const double t = h * static_cast<double>(statistics_.steps);
-      if (!solve_unknowns(t, z_)) return sample;
-      batch_.run(3, nullptr);
-      for (std::size_t k = 0; k < problem.outputs.size(); ++k) rows[k] = root(output_root_ + k);
-      failure_ = not_finite(problem, rows, t);
-      if (!failure_.empty()) {
-        failure_ += "; rk4 is explicit, the step is too long for the fastest part of the model";
-        return sample;
-      }
+      if (schedule_.empty() && !write_row(h * static_cast<double>(statistics_.steps), rows)) return sample;
       rows += problem.outputs.size();
     }
     return samples;
   }
 
+  void set_input(int input, double value) override {
+    const auto k = static_cast<std::size_t>(minimal_.problem.external[input]);
+    held_[k] = value;
+    hold(k);
+    batch_.run(0, nullptr);
+  }
   std::string failure() const override { return failure_; }
-  Statistics statistics() const override { return statistics_; }
+  Statistics statistics() const override {
+    Statistics s = statistics_;
+    s.chatter = schedule_.chatter();
+    return s;
+  }
 
  private:
   // Sections: 0 constants, 1 residuals and their Jacobian, 2 slopes, 3 outputs.
@@ -92,6 +109,8 @@ class Rk4 : public Integrator {
     for (Expr w : form.unknowns) inputs.push_back({w, 1});
     inputs.push_back({pool.symbol("t"), 1});
     for (Expr p : form.parameters) inputs.push_back({p, 0});
+    for (std::size_t k = 0; k < minimal_.system.discrete.size(); ++k)
+      inputs.push_back({discrete_symbol(minimal_.system, static_cast<int>(k)), 0});
     // Exponentials limited between iterations, as everywhere.
     std::vector<Expr> residuals = form.residuals;
     const auto exponentials = limit_exponentials(pool, residuals);
@@ -117,10 +136,27 @@ class Rk4 : public Integrator {
     for (Expr f : form.derivatives) roots.push_back({f, 2});
     output_root_ = roots.size();
     for (Expr o : minimal_.problem.outputs) roots.push_back({o, 3});
+    update_root_ = roots.size();
+    for (const Discrete& d : minimal_.system.discrete) roots.push_back({d.update, 3});
     Program program = make_program(pool, inputs, list.list(), roots, 4);
     const std::vector<std::int32_t> exports = program.roots;
     return Batch(std::move(program), std::vector<InputSource>(inputs.size(), InputSource::uniform), exports,
                  1);
+  }
+
+  void hold(std::size_t k) {
+    batch_.uniform(static_cast<std::int32_t>(states_ + unknowns_ + 1 + minimal_.form.values.size() + k)) =
+        held_[k];
+  }
+
+  bool write_row(double t, double* row) {
+    if (!solve_unknowns(t, z_)) return false;
+    batch_.run(3, nullptr);
+    for (std::size_t k = 0; k < minimal_.problem.outputs.size(); ++k) row[k] = root(output_root_ + k);
+    failure_ = not_finite(minimal_.problem, row, t);
+    if (failure_.empty()) return true;
+    failure_ += "; rk4 is explicit, the step is too long for the fastest part of the model";
+    return false;
   }
 
   void move(double by, const std::vector<double>& slope) {
@@ -177,8 +213,10 @@ class Rk4 : public Integrator {
 
   MinimalProblem minimal_;
   std::size_t states_, unknowns_, slope_root_ = 0, output_root_ = 0, limited_root_ = 0, exponentials_ = 0,
-                                  previous_input_ = 0;
+                                  previous_input_ = 0, update_root_ = 0;
+  Schedule schedule_;
   Batch batch_;
+  std::vector<double> held_, updates_;
   std::vector<double> z_, stage_, slope_[4];
   Eigen::VectorXd w_, residual_, change_;
   Eigen::MatrixXd jacobian_;

@@ -42,6 +42,7 @@ SimulationOptions complete_options(const Model& model, SimulationOptions given) 
   if (given.step == 0.0) given.step = said.step.value_or(0.0);
   if (given.sample == 0.0) given.sample = said.sample.value_or(0.0);
   if (given.iterations == 0) given.iterations = said.iterations.value_or(0);
+  if (given.event_substeps == 0) given.event_substeps = said.event_substeps.value_or(1);
   if (given.tolerance == unset.tolerance) given.tolerance = said.tolerance.value_or(unset.tolerance);
   if (given.method.empty()) given.method = said.method.value_or("bdf3");
   if (given.form.empty()) given.form = said.form.value_or("auto");
@@ -70,6 +71,7 @@ SimulationOptions complete_options(const Model& model, SimulationOptions given) 
   if (given.method == "adaptive" && given.sample == 0.0 && given.step == 0.0) given.sample = given.stop / 500;
   if (given.method != "adaptive") positive("step", given.step);
   if (given.sample != 0.0) positive("sample", given.sample);
+  if (given.event_substeps < 1) wrong("event_substeps must be at least 1", {});
   if (given.iterations < 0) wrong("iterations must not be negative", {});
   if (!(given.tolerance > 0.0)) wrong("tolerance must be positive", {});
   if (given.sample > given.stop && given.stop > 0.0)
@@ -88,7 +90,9 @@ std::string SimulationResult::brief() const {
                             static_cast<double>(std::max<std::int64_t>(1, statistics.steps)));
   return fmt::format("{} steps of {}{:.6g} s in {:.3g} ms ({:.3g} x real time), {}, {}", statistics.steps,
                      statistics.variable_step ? "on average " : "", step, 1e3 * loop_seconds,
-                     loop_seconds > 0 ? simulated / loop_seconds : 0.0, iterations, statistics.executor);
+                     loop_seconds > 0 ? simulated / loop_seconds : 0.0, iterations, statistics.executor) +
+         (statistics.events > 0 ? fmt::format(", {} events", statistics.events) : "") +
+         (statistics.chatter.empty() ? "" : "\n" + statistics.chatter);
 }
 
 Simulation::Simulation(const Model& model, const SimulationOptions& options,
@@ -123,6 +127,22 @@ void Simulation::prepare(const SimulationOptions& options) {
       options.step > 0.0 ? static_cast<std::int64_t>(std::ceil(sample / options.step * (1 - 1e-9))) : 1;
   problem_.step = sample / static_cast<double>(problem_.stride);
   if (options.method == "adaptive" || options.method == "exact") problem_.stride = 1, problem_.step = sample;
+  for (const std::string& input : options.external) {
+    const auto is_it = [&](const Discrete& d) {
+      const ModelInput* found = nullptr;
+      for (const ModelInput& i : system.model->inputs)
+        if (i.name == input) found = &i;
+      return found && d.external && found->value == system.model->pool->symbol(d.name);
+    };
+    const auto found = std::find_if(system.discrete.begin(), system.discrete.end(), is_it);
+    if (found == system.discrete.end())
+      throw ModelError(
+          {{system.model->file.string(), 0},
+           "T131",
+           fmt::format("input '{}' was not made external before the equations were built", input),
+           {}});
+    problem_.external.push_back(static_cast<std::int32_t>(found - system.discrete.begin()));
+  }
   problem_.storage = analyse_storage(system);
   Tableau tableau(system);
   problem_.initial = find_initial_state(tableau, problem_.storage);

@@ -14,6 +14,7 @@ StepState start_state(const Network& network, const InitialState& initial) {
     state.value[0].push_back(value(system.groups[r.group], r.symbol, r.member));
   state.value[1] = state.value[2] = state.value[0];
   state.rate = initial.rates;
+  state.held = initial.held;
   for (std::size_t g = 0; g < system.groups.size(); ++g) {
     const Group& group = system.groups[g];
     const CondensedGroup& form = network.groups[g].form;

@@ -14,6 +14,7 @@ struct StepState {
   std::vector<double> rate;
   std::vector<double> iterates;  // per group, member and iterated symbol
   std::vector<double> previous;  // per group, member and exponential: its limited argument
+  std::vector<double> held;      // discrete variables
 };
 
 StepState start_state(const Network& network, const InitialState& initial);
@@ -23,6 +24,7 @@ struct StepOptions {
   double tolerance = 1e-6;     // of Newton, in units of each variable's scale
   bool project = true;         // rates of redundant storage from the states' (trapezoidal rule)
   bool keep_all_past = false;  // keep earlier values even if the formula does not need them (start-up)
+  bool events = false;         // formula and step may change (set_scheme), discrete variables may
   bool refactor = false;       // eliminate in every iteration, although the tangent is constant
 };
 

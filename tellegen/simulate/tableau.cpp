@@ -76,6 +76,13 @@ Tableau::Tableau(const EquationSystem& system) : system_(&system) {
     }
     groups_.push_back(std::move(g));
   }
+  for (std::size_t k = 0; k < system.discrete.size(); ++k) {
+    const Discrete& d = system.discrete[k];
+    held_.push_back(d.start);
+    auto& first = groups_[d.group].first_discrete;
+    first.resize(system.groups[d.group].size());
+    if (d.held == 0) first[d.member] = static_cast<std::int32_t>(k);
+  }
   for (std::int32_t e = 0; e < system.graph.edge_count(); ++e) {
     const GraphEdge& edge = system.graph.edges[e];
     x_entries_.push_back({system.node_column(edge.from), system.through_column(EdgeIndex{e})});
@@ -94,6 +101,9 @@ void Tableau::load(const Group& group, const GroupTableau& g, std::int32_t m, st
   for (int s = 0; s < static_cast<int>(group.symbols.size()); ++s) *r++ = symbol_value(group, s, m, x);
   for (std::size_t k = 0; k < group.rated.size(); ++k) *r++ = rates[group.first_rate[m] + k];
   for (const auto& values : group.values) *r++ = values[m];
+  // Discrete variables are the last of the parameters.
+  for (std::size_t k = 0; k < group.held.size(); ++k)
+    r[static_cast<long>(k) - static_cast<long>(group.held.size())] = held_[g.first_discrete[m] + k];
   *r++ = t;
   for (int k = 0; k < g.exponentials; ++k)
     *r++ = limits ? limits[g.first_limit + m * g.exponentials + k] : 0.0;

@@ -44,6 +44,10 @@ class Tableau {
   // The largest |u - m| of the last residual: how far the exponentials are from their arguments.
   double limited_by() const { return limited_by_; }
 
+  // Discrete variables begin with their start values.
+  void hold(std::span<const double> held) { held_.assign(held.begin(), held.end()); }
+  std::span<const double> held() const { return held_; }
+
   double rate_value(std::span<const double> x,
                     std::int32_t rate) const;  // the differentiated variable itself
 
@@ -53,6 +57,7 @@ class Tableau {
     std::vector<std::pair<int, int>> parameter_entries;  // (equation, parameter), by_parameter's roots
     int exponentials = 0;
     std::int32_t first_limit = 0;                          // exponentials * member + k
+    std::vector<std::int32_t> first_discrete;              // per member, where the kind has any
     std::size_t first_x = 0, first_rate = 0;               // in the entries
     std::vector<std::pair<int, int>> x_pairs, rate_pairs;  // (equation, symbol)
   };
@@ -62,7 +67,7 @@ class Tableau {
   const EquationSystem* system_;
   std::vector<GroupTableau> groups_;
   std::vector<Entry> x_entries_, rate_entries_;
-  std::vector<double> registers_;
+  std::vector<double> registers_, held_;
   std::int32_t limits_ = 0;
   double limited_by_ = 0.0;
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tellegen {
 
 MethodPlan plan_method(const SimulationOptions& options, double step) {
@@ -13,6 +15,7 @@ MethodPlan plan_method(const SimulationOptions& options, double step) {
   }
   const int order = options.method.back() - '0';
   plan.scheme = bdf(order, step);
+  plan.restart_steps = std::max(1, order - 1);
   if (options.start == "trapezoidal")
     plan.start_steps = options.start_steps > 0 ? options.start_steps : order - 1;
   return plan;
@@ -22,13 +25,16 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
     : problem_(problem),
       network_(std::move(network)),
       plan_(plan_method(problem.options, problem.step)),
-      state_(start_state(network_, problem.initial)) {
+      state_(start_state(network_, problem.initial)),
+      schedule_(*problem.system, problem.step),
+      updates_(problem.system->discrete.size()) {
   StepOptions options;
   options.step = problem.step;
   options.tolerance = problem.options.tolerance;
   options.project = plan_.project;
   options.refactor = problem.options.refactor;
-  if (plan_.start_steps > 0) {
+  options.events = !schedule_.empty();
+  if (plan_.start_steps > 0 && !options.events) {
     // A handful of steps: not worth a compiler's time.
     StepOptions starting = options;
     starting.keep_all_past = true;
@@ -38,38 +44,104 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
   step_ =
       std::make_unique<WholeStep>(network_, problem.storage, plan_.scheme, problem.outputs, state_, options);
   if (problem.options.compile) step_->loop().compile();
+  if (options.events && plan_.start_steps > 0) begin(trapezoidal(problem.step), plan_.start_steps);
   control_.step = problem.step;
   control_.stride = problem.stride;
   control_.fixed_iterations = problem.options.iterations;
 }
 
-bool WholeIntegrator::run(WholeStep& step, std::int64_t steps) {
-  control_.steps = steps;
-  if (step.loop().run(control_)) return true;
+void WholeIntegrator::set_input(int input, double value) {
+  state_.held[problem_.external[input]] = value;
+  step_->hold(state_.held);
+  if (start_) start_->hold(state_.held);
+}
+
+bool WholeIntegrator::run(WholeStep& step, StepLoopControl& control, std::int64_t steps) {
+  control.steps = steps;
+  control.event = 0;
+  if (step.loop().run(control)) return true;
   failure_ = fmt::format(
       "Newton's iteration did not converge in the step to t = {:.9g} s ({} iterations); still changing: {}",
-      control_.step * static_cast<double>(control_.index + 1), control_.max_iterations,
+      control.origin + control.step * static_cast<double>(control.index + 1), control.max_iterations,
       step.still_changing(network_));
   return false;
 }
 
-std::int64_t WholeIntegrator::advance(std::int64_t samples, double* rows) {
-  control_.rows = rows;
-  const std::int64_t first = control_.index;
-  std::int64_t steps = samples * problem_.stride;
-  const auto width = static_cast<std::int64_t>(problem_.outputs.size());
-  bool good = true;
+bool WholeIntegrator::run_plain(std::int64_t steps) {
   if (control_.index < plan_.start_steps) {
     const std::int64_t starting = std::min<std::int64_t>(steps, plan_.start_steps - control_.index);
-    good = run(*start_, starting);
+    if (!run(*start_, control_, starting)) return false;
     steps -= starting;
-    if (good && control_.index == plan_.start_steps) {
+    if (control_.index == plan_.start_steps) {
       start_->store(state_);
       step_->load(state_);
       control_.renew = 1;
     }
   }
-  if (good && steps > 0) good = run(*step_, steps);
+  return steps == 0 || run(*step_, control_, steps);
+}
+
+void WholeIntegrator::begin(const Scheme& scheme, int steps) {
+  step_->set_scheme(scheme, problem_.step);
+  starting_ = steps;
+  control_.renew = 1;
+}
+
+bool WholeIntegrator::run_with_events(std::int64_t steps) {
+  const std::int64_t last = control_.index + steps;
+  while (control_.index < last) {
+    std::int64_t wanted = std::min(last, schedule_.next_due()) - control_.index;
+    if (starting_ > 0) wanted = std::min<std::int64_t>(wanted, starting_);
+    const std::int64_t before = control_.index;
+    if (!run(*step_, control_, wanted)) return false;
+    if (starting_ > 0 && (starting_ -= static_cast<int>(control_.index - before)) == 0)
+      begin(plan_.scheme, 0);
+    const bool again = control_.event && problem_.options.event_substeps > 1;
+    if (again && !subdivide()) return false;
+    if (take_updates(control_.index) || again) begin(bdf(1, problem_.step), plan_.restart_steps);
+  }
+  return true;
+}
+
+bool WholeIntegrator::take_updates(std::int64_t index) {
+  step_->updates(updates_);
+  if (!schedule_.take(index, updates_, state_.held)) return false;
+  step_->hold(state_.held);
+  ++events_;
+  return true;
+}
+
+// The step just done again in parts, so that the event is met sooner. Backward Euler: no rates needed.
+bool WholeIntegrator::subdivide() {
+  const int parts = problem_.options.event_substeps;
+  step_->store(state_);
+  state_.value[0] = state_.value[1];
+  state_.value[1] = state_.value[2];
+  step_->load(state_);
+  step_->set_scheme(bdf(1, problem_.step / parts), problem_.step / parts);
+  StepLoopControl part = control_;
+  const bool sampled = control_.phase == 0;  // its row is written again
+  part.origin = control_.step * static_cast<double>(control_.index - 1);
+  part.step = problem_.step / parts;
+  part.index = part.phase = 0;
+  part.stride = sampled ? parts : parts + 1;
+  if (sampled) part.rows -= problem_.outputs.size();
+  part.renew = 1;
+  for (int k = 0; k < parts; ++k) {
+    if (!run(*step_, part, 1)) return false;
+    if (k + 1 < parts && part.event) take_updates(control_.index - 1);  // nothing is sampled here
+    part.renew = 1;
+  }
+  control_.iterations = part.iterations;
+  control_.worst = part.worst;
+  return true;
+}
+
+std::int64_t WholeIntegrator::advance(std::int64_t samples, double* rows) {
+  control_.rows = rows;
+  const std::int64_t first = control_.index, steps = samples * problem_.stride;
+  const auto width = static_cast<std::int64_t>(problem_.outputs.size());
+  schedule_.empty() ? run_plain(steps) : run_with_events(steps);  // failure_ says why they stop
   const std::int64_t done = (control_.index - first) / problem_.stride;
   for (std::int64_t row = 0; row < done; ++row) {
     const std::string wrong =
@@ -88,6 +160,8 @@ Statistics WholeIntegrator::statistics() const {
   s.iterations = control_.iterations;
   s.worst_iterations = control_.worst;
   s.unknowns = network_.size();
+  s.events = events_;
+  s.chatter = schedule_.chatter();
   s.executor = step_->loop().compiled() ? "whole step, compiled" : "whole step, interpreted";
   return s;
 }

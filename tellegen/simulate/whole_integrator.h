@@ -1,16 +1,21 @@
 // Fixed steps of a small system, by generated code that owns the loop (whole_step.h).
+//
+// Events: the loop stops after a step at whose end a discrete variable should change. It changes, and the
+// formula begins anew with backward Euler steps, which need no rates and no earlier values.
 #pragma once
 
+#include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/integrator.h"
 #include "tellegen/simulate/scheme.h"
 #include "tellegen/simulate/whole_step.h"
 
 namespace tellegen {
 
-// The formula a method settles into after its start, and how many trapezoidal steps come before.
+// The formula a method settles into, how many trapezoidal steps come before at the start, and how many
+// backward Euler steps after an event.
 struct MethodPlan {
   Scheme scheme;
-  int start_steps = 0;
+  int start_steps = 0, restart_steps = 1;
   bool project = true;
 };
 MethodPlan plan_method(const SimulationOptions& options, double step);
@@ -20,17 +25,28 @@ class WholeIntegrator : public Integrator {
   // Takes the network along: outputs and messages refer to it.
   WholeIntegrator(const Problem& problem, Network network);
   std::int64_t advance(std::int64_t samples, double* rows) override;
+  void set_input(int input, double value) override;
   std::string failure() const override { return failure_; }
   Statistics statistics() const override;
 
  private:
-  bool run(WholeStep& step, std::int64_t steps);
+  bool run(WholeStep& step, StepLoopControl& control, std::int64_t steps);
+  bool run_plain(std::int64_t steps);
+  bool run_with_events(std::int64_t steps);
+  bool subdivide();
+  bool take_updates(std::int64_t index);
+  void begin(const Scheme& scheme, int steps);
+
   const Problem& problem_;
   Network network_;
   MethodPlan plan_;
   StepState state_;
+  Schedule schedule_;
   std::unique_ptr<WholeStep> start_, step_;
   StepLoopControl control_;
+  int starting_ = 0;  // steps left of the formula that begins or begins anew
+  std::vector<double> updates_;
+  std::int64_t events_ = 0;
   std::string failure_;
 };
 

@@ -43,10 +43,9 @@ class WholeStepBuilder {
       const Rate& r = system_.rates[k];
       const Expr value = list_.define(symbol_value(r.group, r.member, r.symbol));
       value_root[k] = add_root(value, 3);
-      if (scheme_.uses_rate || options_.keep_all_past)
-        rate_value[k] = list_.define(alpha_ * value + history_[k]);
+      if (keeps_rates()) rate_value[k] = list_.define(alpha_ * value + history_[k]);
     }
-    if (scheme_.uses_rate || options_.keep_all_past) {
+    if (keeps_rates()) {
       if (options_.project)
         for (const RedundantRate& r : storage_.redundant)
           if (canonical_[r.rate] == r.rate) rate_value[r.rate] = projected_rate(r, rate_value);
@@ -85,6 +84,14 @@ class WholeStepBuilder {
     }
     std::vector<int> output_root;
     for (Expr output : outputs) output_root.push_back(add_root(in_solution(output), 4));
+    std::vector<int> update_root;
+    Expr changes = pool_.number(0);
+    for (std::size_t k = 0; k < system_.discrete.size(); ++k) {
+      const Expr update = list_.define(in_solution(system_.discrete[k].update));
+      update_root.push_back(add_root(update, 3));
+      if (system_.discrete[k].every == 0.0) changes = changes + pool_.call("ne", {update, held_[k]});
+    }
+    const int event_root = changes.is_number(0) ? -1 : add_root(changes, 3);
     // Sines of time: rotated by one step, renewed now and then.
     struct OscillatorRoots {
       int next_sine, next_cosine, sine, cosine;
@@ -107,12 +114,20 @@ class WholeStepBuilder {
     step.time = input_register.at(time_);
     if (error_root >= 0) step.error = reg(error_root);
     if (options_.refactor) step.reload = input_register.at(alpha_);
+    registers.alpha = input_register.at(alpha_);
+    registers.step = input_register.at(step_);
+    for (int age = 0; age < 3; ++age) registers.past[age] = input_register.at(past_factor_[age]);
+    registers.past_rate = input_register.at(rate_factor_);
+    for (Expr h : held_) registers.held.push_back(input_register.at(h));
+    for (int root : update_root) registers.updates.push_back(reg(root));
+    step.watched = registers.updates;
+    if (event_root >= 0) step.event = reg(event_root);
     const auto past = [&](int age, std::size_t k) { return input_register.at(past_[age][k]); };
     for (std::size_t k = 0; k < rates; ++k) {
       if (canonical_[k] != static_cast<int>(k)) continue;
       if (rate_root[k] >= 0)
         step.step_copies.push_back({input_register.at(rate_input_[k]), reg(rate_root[k])});
-      const int ages = options_.keep_all_past ? 3 : scheme_.past_values;
+      const int ages = options_.keep_all_past || options_.events ? 3 : scheme_.past_values;
       for (int age = ages - 1; age > 0; --age) step.step_copies.push_back({past(age, k), past(age - 1, k)});
       step.step_copies.push_back({past(0, k), reg(value_root[k])});
     }
@@ -149,6 +164,8 @@ class WholeStepBuilder {
   }
 
  private:
+  bool keeps_rates() const { return scheme_.uses_rate || options_.keep_all_past || options_.events; }
+
   Expr input(const std::string& name, int section, double value) {
     const Expr symbol = pool_.symbol(name);
     inputs_.push_back({symbol, section});
@@ -162,10 +179,14 @@ class WholeStepBuilder {
     alpha_ = input("~alpha", alpha_section, scheme_.alpha);
     time_ = input("t", 1, 0.0);
     step_ = input("~step", 0, options_.step);
-    std::vector<Expr> past_factor;
     for (int age = 0; age < 3; ++age)
-      past_factor.push_back(input(fmt::format("~past{}", age), 0, scheme_.past[age]));
-    const Expr rate_factor = input("~past_rate", 0, scheme_.past_rate);
+      past_factor_.push_back(input(fmt::format("~past{}", age), 0, scheme_.past[age]));
+    rate_factor_ = input("~past_rate", 0, scheme_.past_rate);
+    for (std::size_t k = 0; k < system_.discrete.size(); ++k) {
+      const Discrete& d = system_.discrete[k];
+      const bool additive = system_.groups[d.group].additive[d.held];
+      held_.push_back(input(fmt::format("~held{}", k), additive ? 1 : 0, state.held[k]));
+    }
     // Variables between the same two columns are one: parallel capacitors share their history.
     std::map<std::pair<std::int32_t, std::int32_t>, int> seen;
     for (std::size_t k = 0; k < system_.rates.size(); ++k) {
@@ -183,11 +204,14 @@ class WholeStepBuilder {
       std::vector<Expr> terms;
       for (int age = 0; age < 3; ++age) {
         past_[age].push_back(input(fmt::format("~d{}.{}", age, k), 1, state.value[age][k]));
-        if (scheme_.past[age] != 0.0) terms.push_back(past_factor[age] * past_[age].back());
+        if (scheme_.past[age] != 0.0 || options_.events)
+          terms.push_back(past_factor_[age] * past_[age].back());
       }
       rate_input_.push_back(input(fmt::format("~r.{}", k), 1, state.rate[k]));
-      if (scheme_.uses_rate)
-        terms.push_back(scheme_.past_rate == -1 ? -rate_input_.back() : rate_factor * rate_input_.back());
+      if (options_.events)
+        terms.push_back(rate_factor_ * rate_input_.back());
+      else if (scheme_.uses_rate)
+        terms.push_back(scheme_.past_rate * rate_input_.back());
       history_.push_back(define(pool_.add(terms)));
     }
     next_iterate_ = state.iterates.begin();
@@ -225,6 +249,9 @@ class WholeStepBuilder {
       rename[group.parameters[p]] = group.values[p][m] == 0.0
                                         ? pool_.number(0)
                                         : input(fmt::format("~p{}.{}.{}", g, m, p), 0, group.values[p][m]);
+    for (std::size_t k = 0; k < system_.discrete.size() && !group.held.empty(); ++k)
+      if (const Discrete& d = system_.discrete[k]; d.group == g && d.member == m)
+        rename[group.parameters[held_slot(system_, d)]] = held_[k];
     for (std::size_t k = 0; k < form.histories.size(); ++k)
       rename[form.histories[k]] = history_[group.first_rate[m] + k];
     for (std::size_t k = 0; k < form.iterates.size(); ++k) {
@@ -413,6 +440,10 @@ class WholeStepBuilder {
     ExprMap<Expr> values;
     for (Expr s : symbols_of(std::span(&output, 1))) {
       if (s == time_) continue;
+      if (s.name()[0] == 'h') {
+        values[s] = held_[std::stol(s.name().substr(1))];
+        continue;
+      }
       const auto column = static_cast<std::int32_t>(std::stol(s.name().substr(1)));
       values[s] = column_value(column);
     }
@@ -438,7 +469,8 @@ class WholeStepBuilder {
   std::vector<ProgramInput> inputs_;
   ExprMap<int> section_;
   ExprMap<double> numbers_;
-  Expr alpha_, time_, step_;
+  Expr alpha_, time_, step_, rate_factor_;
+  std::vector<Expr> past_factor_, held_;
   struct Oscillator {
     Expr argument, sine, cosine;
   };
@@ -476,10 +508,36 @@ void WholeStep::load(const StepState& state) {
     for (std::size_t k = 0; k < registers_.value[age].size(); ++k)
       r[registers_.value[age][k]] = state.value[age][k];
   for (std::size_t k = 0; k < registers_.rate.size(); ++k) r[registers_.rate[k]] = state.rate[k];
+  for (std::size_t k = 0; k < registers_.held.size(); ++k) r[registers_.held[k]] = state.held[k];
   for (std::size_t k = 0; k < registers_.iterates.size(); ++k)
     r[registers_.iterates[k]] = r[registers_.iterate_sources[k]] = state.iterates[k];
   for (std::size_t k = 0; k < registers_.previous.size(); ++k)
     r[registers_.previous[k]] = r[registers_.previous_sources[k]] = state.previous[k];
+}
+
+void WholeStep::set_scheme(const Scheme& scheme, double step) {
+  double* r = loop_.registers();
+  r[registers_.alpha] = scheme.alpha;
+  r[registers_.step] = step;
+  for (int age = 0; age < 3; ++age) r[registers_.past[age]] = scheme.past[age];
+  r[registers_.past_rate] = scheme.past_rate;
+  loop_.prepare();
+}
+
+void WholeStep::hold(std::span<const double> held) {
+  bool factors = false;
+  for (std::size_t k = 0; k < held.size(); ++k) {
+    double& value = loop_.registers()[registers_.held[k]];
+    factors =
+        factors || (value != held[k] && loop_.program().program.inputs[registers_.held[k]].section == 0);
+    value = held[k];
+  }
+  if (factors) loop_.prepare();
+}
+
+void WholeStep::updates(std::span<double> values) const {
+  const double* r = const_cast<WholeStep*>(this)->loop_.registers();
+  for (std::size_t k = 0; k < registers_.updates.size(); ++k) values[k] = r[registers_.updates[k]];
 }
 
 std::string WholeStep::still_changing(const Network& network) const {

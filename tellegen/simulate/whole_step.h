@@ -26,6 +26,10 @@ class WholeStep {
   StepLoop& loop() { return loop_; }
   void load(const StepState& state);
   void store(StepState& state) const;
+  // With StepOptions::events only:
+  void set_scheme(const Scheme& scheme, double step);  // from the next step on
+  void hold(std::span<const double> held);             // discrete variables from the next step on
+  void updates(std::span<double> values) const;        // what they should become, after a step
   std::string still_changing(
       const Network& network) const;  // after a step that did not converge: which variable
   std::int32_t instructions() const { return static_cast<std::int32_t>(loop_.program().program.code.size()); }
@@ -34,6 +38,8 @@ class WholeStep {
   friend class WholeStepBuilder;
   struct Registers {
     std::vector<std::int32_t> value[3], rate, iterates, previous, iterate_sources, previous_sources;
+    std::vector<std::int32_t> held, updates;
+    std::int32_t alpha = 0, step = 0, past[3] = {}, past_rate = 0;
   };
   Registers registers_;
   StepLoop loop_;

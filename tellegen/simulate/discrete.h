@@ -1,0 +1,58 @@
+// Discrete variables while a model runs: what they become, and when.
+//
+// An event is the change of a discrete variable. Fixed-step methods look at the end of each step; `adaptive`
+// finds the time at which a comparison in an update changes. Variables with a sample time (`every`) are taken
+// over at its multiples only.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tellegen/equations/system.h"
+#include "tellegen/program/program.h"
+
+namespace tellegen {
+
+// The updates of all discrete variables, from the values of the columns they need.
+class Updates {
+ public:
+  explicit Updates(const EquationSystem& system);
+  void evaluate(std::span<const double> x, double t, std::span<double> values);
+  std::size_t size() const { return program_.roots.size(); }
+
+ private:
+  Program program_;
+  std::vector<std::int32_t> columns_;  // of the inputs after t
+  std::vector<double> registers_;
+};
+
+std::vector<Expr> update_expressions(const EquationSystem& system);
+
+// Quantities whose sign decides a comparison, a minimum, a magnitude in these expressions.
+std::vector<Expr> switching_quantities(std::span<const Expr> expressions);
+
+// When sampled variables are due in a fixed-step run, who changes, and who changes in every step.
+class Schedule {
+ public:
+  // Throws ModelError (T319) where a sample time is shorter than the step.
+  Schedule(const EquationSystem& system, double step);
+  bool empty() const { return empty_; }                // nothing ever changes but from outside
+  std::int64_t next_due() const { return next_due_; }  // step at whose end something is sampled
+  // Takes over what `updates` say at the end of step `index`. True where a value has changed.
+  bool take(std::int64_t index, std::span<const double> updates, std::span<double> held);
+  std::string chatter() const { return chatter_; }  // empty, or who changed in 50 steps on end, and when
+
+ private:
+  void find_next();
+  const EquationSystem& system_;
+  double step_;
+  std::vector<std::int64_t> count_, due_;         // per variable: the multiple of its sample time, its step
+  std::vector<std::int64_t> last_change_, runs_;  // per variable: step, and changes in steps on end
+  std::int64_t next_due_ = 0;
+  bool empty_ = true;
+  std::string chatter_;
+};
+
+}  // namespace tellegen
