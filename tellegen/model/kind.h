@@ -5,7 +5,8 @@
 // across and through variable, `v` and `i` where the kind has one edge, `shaft.w` and `shaft.tau` where it
 // has several. `der(x)` is the time derivative of a variable x (an edge's across or through, or internal).
 // `p.T` is the absolute across variable of node p. A parameter may be called like the variable of the only
-// edge (a heat source's `Q`); the variable is then written with its edge, `source.Q`.
+// edge (a heat source's `Q`); the variable is then written with its edge, `source.Q`. A kind without edges is
+// a signal: internal variables only.
 #pragma once
 
 #include <map>
@@ -41,6 +42,7 @@ struct KindEdge {
 
 struct KindParameter {
   std::string name, unit, summary;
+  bool any_unit = false;  // unit = "any": a signal, with no unit of its own
   Expr fallback;          // default value, in the kind's other parameters; empty: must be given
   bool optional = false;  // may be left out altogether (an initial value, say)
   bool table = false;     // a table, called like a function in the equations

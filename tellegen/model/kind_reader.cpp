@@ -34,15 +34,13 @@ Kind KindReader::read() {
     kind_.fixes_node = source_.is(*fixes, Value::Type::boolean, "'fixes_node'") && fixes->number != 0.0;
   find_default_domain();
   const Value* edges = root_.find("edges");
-  if (!edges) {
-    source_.fault(root_, "T150", fmt::format("kind '{}' has no edges", kind_.name),
-                  {"write edges = { r = [\"p\", \"n\"] }"});
-    return kind_;
-  }
-  read_edges(*edges);
+  if (edges) read_edges(*edges);
   if (const Value* table = root_.find("parameters")) read_parameters(*table);
   if (const Value* table = root_.find("variables")) read_variables(*table);
   if (const Value* table = root_.find("discrete")) declare_discrete(*table);
+  if ((!edges || edges->items.empty()) && kind_.variables.empty())
+    source_.fault(root_, "T150", fmt::format("kind '{}' has neither edges nor variables", kind_.name),
+                  {"write edges = { r = [\"p\", \"n\"] }, or for a signal [variables]"});
   check_port_names();
   name_everything();
   read_defaults();
@@ -191,7 +189,8 @@ void KindReader::read_parameter(const Value& entry) {
   parameter.name = entry.key;
   parameter.summary = source_.text(entry, "summary", what);
   parameter.unit = source_.text(entry, "unit", what);
-  if (!check_known_unit(source_, entry, parameter.unit, what)) parameter.unit.clear();
+  parameter.any_unit = parameter.unit == "any";
+  if (parameter.any_unit || !check_known_unit(source_, entry, parameter.unit, what)) parameter.unit.clear();
   const auto flag = [&](std::string_view key) {
     const Value* value = entry.find(key);
     return value && source_.is(*value, Value::Type::boolean, fmt::format("'{}' of {}", key, what)) &&

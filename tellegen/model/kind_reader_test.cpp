@@ -60,6 +60,19 @@ equations = { terminal = ["v = R*i"] }
   EXPECT_EQ(broken_bound(kind.parameters[0], 0.005), "");
 }
 
+TEST(KindReader, a_signal_has_variables_and_no_edges) {
+  Pool pool;
+  const Kind kind = read(pool, R"toml(
+parameters = { u = { unit = "any" }, k = { unit = "1", default = 1 } }
+variables = { y = {} }
+equations = { terminal = ["der(y) = k*u"] }
+)toml");
+  EXPECT_EQ(kind.port_count, 0);
+  EXPECT_TRUE(kind.edges.empty());
+  EXPECT_TRUE(kind.parameters[0].any_unit);
+  EXPECT_FALSE(kind.parameters[1].any_unit);
+}
+
 TEST(KindReader, der_of_an_edges_full_name_is_der_of_its_short_one) {
   Pool pool;
   const Kind kind = read(pool,
@@ -70,7 +83,10 @@ TEST(KindReader, der_of_an_edges_full_name_is_der_of_its_short_one) {
 }
 
 TEST(KindReader, faults_of_structure) {
-  expect_fault("summary = \"x\"", "kind.toml:1: T150: kind 'electrical.test' has no edges");
+  expect_fault("summary = \"x\"",
+               "kind.toml:1: T150: kind 'electrical.test' has neither edges nor variables");
+  expect_fault("variables = { y = {} }",
+               "T152: kind 'electrical.test' has 0 equation(s) for 0 edge(s) and 1 internal variable(s)");
   expect_fault("components = {}", "T150: 'electrical.test' is a model, not a kind");
   expect_fault("edges = { r = [\"p\", \"p\"] }", "T150: edge 'r' begins and ends in 'p'");
   expect_fault("edges = { r = [\"p\"] }", "T150: edge 'r' must name its two ends");

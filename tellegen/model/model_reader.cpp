@@ -204,8 +204,8 @@ void ModelReader::read_parameter(int scope, int component, int index, const Valu
         pending_.push_back({component, index, scope, &value});
         return;
       }
-      if (std::isfinite(quantity->si) &&
-          (quantity->unit.empty() || units().convertible(quantity->unit, parameter.unit)))
+      if (std::isfinite(quantity->si) && (quantity->unit.empty() || parameter.any_unit ||
+                                          units().convertible(quantity->unit, parameter.unit)))
         return set_value(component, index, model_.pool->number(quantity->si), true, quantity->si,
                          at.document.at(value));
     } catch (const UnknownUnit&) {
@@ -213,7 +213,8 @@ void ModelReader::read_parameter(int scope, int component, int index, const Valu
   }
   // Wrong: the slow way says why.
   const auto scalar = read_scalar(at, value, what());
-  if (scalar && !scalar->unit.empty()) check_unit(at, value, scalar->unit, parameter.unit, what());
+  if (scalar && !scalar->unit.empty() && !parameter.any_unit)
+    check_unit(at, value, scalar->unit, parameter.unit, what());
 }
 
 int ModelReader::node_named(int scope, const Value& value, std::string_view component) {

@@ -216,7 +216,7 @@ void ModelReader::resolve_components() {
     const KindParameter& parameter = model_.kinds[component.kind].parameters[pending.parameter];
     const Resolved& resolved = expression(pending.scope, *pending.value, pending.value->text);
     if (!resolved.value) continue;
-    if (resolved.unit && !units().convertible(*resolved.unit, parameter.unit))
+    if (resolved.unit && !parameter.any_unit && !units().convertible(*resolved.unit, parameter.unit))
       check_unit(source(pending.scope), *pending.value, *resolved.unit, parameter.unit,
                  fmt::format("parameter '{}' of '{}'", parameter.name, component.name));
     set_value(pending.component, pending.parameter, resolved.value, resolved.constant, resolved.number,
