@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "tellegen/model/absent_storage.h"
 #include "tellegen/model/units.h"
 
 namespace tellegen {
@@ -43,6 +44,7 @@ Model ModelReader::read(std::string_view text, const std::filesystem::path& file
   read_simulation();
   check_overrides();
   faults_.throw_if_any();
+  drop_absent_storage(model_);
   return std::move(model_);
 }
 
