@@ -89,6 +89,7 @@ class Reduction {
     for (const RedundantRate& r : storage_.redundant) {
       Row& row = rows_[rows_.size() - rates_ + r.rate];
       row.unknown[n_ + r.rate] = 1.0;
+      if (r.drive) add_known(row, states + source(r.drive), -1.0);
       for (const auto& term : r.terms) {
         if (term.rate >= 0) {
           row.unknown[n_ + term.rate] -= term.sign;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tellegen/equations/coupling.h"
+
 namespace tellegen {
 
 std::int32_t Storage::state_count() const {
@@ -32,13 +34,14 @@ Storage analyse_storage(const EquationSystem& system) {
     const bool across = system.graph.edges[edge.value].edge_class == EdgeClass::across_storage;
     if (across == static_cast<bool>(system.tree.is_branch[edge.value])) continue;
     storage.is_state[k] = 0;
-    RedundantRate redundant{k, {}};
+    RedundantRate redundant{k, {}, {}};
     const auto path =
         across ? circuit_of(system.graph, system.tree, edge) : cutset_of(system.graph, system.tree, edge);
     for (const SignedEdge& e : path)
       redundant.terms.push_back({rate_of_edge[e.edge.value], e.edge, static_cast<double>(e.sign)});
     storage.redundant.push_back(std::move(redundant));
   }
+  add_couplings(system, storage);
   return storage;
 }
 

@@ -3,7 +3,7 @@
 // The normal tree decides: across storage among the chords and through storage among the branches have no
 // state of their own. Their value is a signed sum of states (and of across- or through-sources) along a
 // circuit or cutset, and so is their rate. Parallel capacitors, a capacitor across a voltage source and
-// inductors in series are ordinary cases, not failures.
+// inductors in series are ordinary cases, not failures. So is storage behind a gear (coupling.h).
 #pragma once
 
 #include <span>
@@ -18,9 +18,10 @@ struct RedundantRate {
   struct Term {
     std::int32_t rate = -1;  // a state or another redundant variable ...
     EdgeIndex source;        // ... or (rate < 0) a source's across or through
-    double sign = 1.0;
+    double sign = 1.0;       // a factor, where an ideal component couples them (coupling.h)
   };
   std::vector<Term> terms;
+  Expr drive;  // what else its rate has, a function of t; empty: nothing
 };
 
 struct Storage {

@@ -265,7 +265,7 @@ class InitialProblem {
     const ExprMap<double> start{{system_.model->pool->symbol("t"), std::max(t_, just_after_start)}};
     source_rate_.clear();
     for (const RedundantRate& r : storage_.redundant) {
-      double total = 0.0;
+      double total = r.drive ? evaluate(r.drive, start) : 0.0;
       for (const auto& term : r.terms)
         if (term.rate < 0) {
           const Expr rate = source_rate(system_, term.source);
@@ -456,8 +456,10 @@ class InitialProblem {
       const Component& c = system_.model->components[system_.groups[rate.group].components[rate.member]];
       std::string others;
       for (const auto& term : r.terms)
-        others +=
-            (others.empty() ? "'" : ", '") + edge_name(*system_.model, system_.graph, term.source) + "'";
+        others += (others.empty() ? "'" : ", '") +
+                  (term.rate >= 0 ? rate_name(system_, term.rate)
+                                  : edge_name(*system_.model, system_.graph, term.source)) +
+                  "'";
       faults.push_back(
           {c.place,
            "T301",

@@ -53,7 +53,7 @@ NetworkStep::NetworkStep(const Network& network, const Storage& storage, const S
 
   if ((scheme.uses_rate || options.events) && options.project)
     for (const RedundantRate& r : storage.redundant) {
-      std::vector<Expr> terms{pool_.number(0)};
+      std::vector<Expr> terms{r.drive ? r.drive : pool_.number(0)};
       for (const auto& term : r.terms)
         if (term.rate < 0)
           if (const Expr rate = source_rate(system_, term.source)) terms.push_back(term.sign * rate);

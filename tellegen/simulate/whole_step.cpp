@@ -423,6 +423,7 @@ class WholeStepBuilder {
 
   Expr projected_rate(const RedundantRate& r, const std::vector<Expr>& rates) {
     std::vector<Expr> terms;
+    if (r.drive) terms.push_back(r.drive);
     for (const auto& term : r.terms) {
       if (term.rate >= 0) {
         terms.push_back(term.sign * rates[canonical_[term.rate]]);
