@@ -1,0 +1,226 @@
+// Discrete variables in every method: a switch that closes at a voltage, a sampler, a two-point controller.
+#include "tellegen/simulate/discrete.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "tellegen/model/read.h"
+#include "tellegen/simulate/simulate.h"
+
+namespace tellegen {
+namespace {
+
+ReadOptions library_only() {
+  ReadOptions options;
+  options.library = TELLEGEN_SOURCE_DIR "/library";
+  return options;
+}
+
+namespace fs = std::filesystem;
+
+fs::path folder_with_kinds() {
+  const fs::path folder = fs::path(testing::TempDir()) / "tellegen-discrete";
+  fs::create_directories(folder / "my");
+  std::ofstream(folder / "my/contact.toml") << R"(
+domain = "electrical"
+edges = { main = ["p", "n"] }
+[parameters]
+u = { unit = "V" }
+high = { unit = "V" }
+low = { unit = "V" }
+[discrete]
+on = { start = 1, update = "if(u > high, 0, if(u < low, 1, on))"
+}
+[equations]
+terminal = ["main.v = if(on > 0.5, 1, 1e9)*main.i"]
+)";
+  std::ofstream(folder / "my/sampler.toml") << R"(
+[parameters]
+u = { unit = "any" }
+T = { unit = "s" }
+[discrete]
+y = { update = "u", every = "T" }
+[equations]
+terminal = []
+)";
+return folder;
+}
+
+SimulationResult run(const std::string& text, const std::string& method, double step, double stop,
+                     int substeps = 1, const std::string& form = "auto") {
+  const fs::path folder = folder_with_kinds();
+  const Model model = read_model_text(text, folder / "model.toml", library_only());
+  SimulationOptions options;
+  options.stop = stop;
+  options.step = step;
+  options.sample = stop / 20;
+  options.method = method;
+  options.form = form;
+  options.event_substeps = substeps;
+  options.compile = false;
+  return Simulation(model, options, {}).run();
+}
+
+// A capacitor charged by 10 V through 1000 ohm and a contact that opens above 5 V and stays open: from then
+// on it discharges through 1 Mohm.
+const std::string opening =
+    "[components]\n"
+    "v = { kind = \"electrical.voltage_source\", p = \"a\", n = \"datum\", V = 10.0 }\n"
+    "s = { kind = \"my.contact\", p = \"a\", n = \"b\", u = \"c.v\", high = 5.0, low = 1.0 }\n"
+    "r = { kind = \"electrical.resistor\", p = \"b\", n = \"c\", R = 999.0 }\n"
+    "c1 = { kind = \"electrical.capacitor\", p = \"c\", n = \"datum\", C = 1e-6 }\n"
+    "r2 = { kind = \"electrical.resistor\", p = \"c\", n = \"datum\", R = 1e6 }\n"
+    "[outputs]\nv = \"c.v\"\non = \"s.on\"\n";
+
+double opening_at(double t) {
+  const double R = 1000.0 * 1e6 / (1e6 + 1000.0), top = 10.0 * 1e6 / (1e6 + 1000.0);
+  const double event = -R * 1e-6 * std::log(1 - 5.0 / top);
+  if (t < event) return top * (1 - std::exp(-t / (R * 1e-6)));
+  const double off = 1e9 + 999.0, slow = 1e6 * off / (1e6 + off), end = 10.0 * 1e6 / (1e6 + off);
+  return end + (5.0 - end) * std::exp(-(t - event) / (slow * 1e-6));
+}
+
+struct Method {
+  const char *name, *form;
+  int substeps;
+  double tolerance;  // an event is met up to one step (or part) late: 5 V/ms * 1 us = 5 mV
+};
+
+class OpeningContact : public testing::TestWithParam<Method> {};
+
+TEST_P(OpeningContact, follows_the_closed_form) {
+  const Method& method = GetParam();
+  const auto result = run(opening, method.name, 1e-6, 2e-3, method.substeps, method.form);
+  ASSERT_EQ(result.failure, "");
+  EXPECT_EQ(result.statistics.events, 1);
+  for (std::size_t k = 0; k < result.t.size(); ++k) {
+    EXPECT_NEAR(result.values[2 * k], opening_at(result.t[k]), method.tolerance) << "t = " << result.t[k];
+    EXPECT_EQ(result.values[2 * k + 1], result.t[k] < 0.69e-3 ? 1.0 : 0.0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, OpeningContact,
+                         testing::Values(Method{"bdf1", "tableau", 1, 8e-3},
+                                         Method{"bdf2", "tableau", 1, 6e-3},
+                                         Method{"bdf3", "tableau", 1, 6e-3}, Method{"tr", "tableau", 1, 6e-3},
+                                         Method{"tr", "tableau", 10, 6e-4},
+                                         Method{"bdf2", "tableau", 10, 6e-4},
+                                         Method{"tr", "minimal", 1, 6e-3}, Method{"rk4", "auto", 1, 6e-3},
+                                         Method{"adaptive", "auto", 1, 1e-4}));
+
+TEST(Discrete, a_network_too_large_for_one_program_meets_the_same_events) {
+  std::string ladder = opening.substr(0, opening.find("[outputs]"));
+  for (int k = 0; k < 80; ++k)
+    ladder += "ra" + std::to_string(k) + " = { kind = \"electrical.resistor\", p = \"" +
+              (k == 0 ? "a" : "n" + std::to_string(k)) + "\", n = \"n" + std::to_string(k + 1) +
+              "\", R = 1.0 }\nca" + std::to_string(k) + " = { kind = \"electrical.capacitor\", p = \"n" +
+              std::to_string(k + 1) + "\", n = \"datum\", C = 1e-9 }\n";
+  ladder += "[outputs]\nv = \"c.v\"\non = \"s.on\"\n";
+  for (const auto& [method, substeps, tolerance] :
+       {std::tuple{"tr", 1, 6e-3}, std::tuple{"bdf2", 1, 6e-3}, std::tuple{"bdf2", 10, 6e-4}}) {
+    const auto result = run(ladder, method, 1e-6, 2e-3, substeps);
+    ASSERT_EQ(result.failure, "");
+    EXPECT_NE(result.statistics.executor.find("kernels per kind"), std::string::npos);
+    EXPECT_EQ(result.statistics.events, 1);
+    for (std::size_t k = 0; k < result.t.size(); ++k)
+      EXPECT_NEAR(result.values[2 * k], opening_at(result.t[k]), tolerance) << method;
+  }
+}
+
+// A two-point controller between 4 V and 5 V switches for ever.
+TEST(Discrete, a_two_point_controller_keeps_its_band_in_every_method) {
+  std::string text = opening;
+  text.replace(text.find("low = 1.0"), 9, "low = 4.0");
+  text.replace(text.find("R = 1e6"), 7, "R = 1e3");
+  std::int64_t events = 0;
+  for (const char* method : {"adaptive", "tr", "bdf2", "rk4"}) {
+    const auto result = run(text, method, 1e-6, 20e-3);
+    ASSERT_EQ(result.failure, "") << method;
+    for (std::size_t k = 2; k < result.t.size(); ++k) {
+      EXPECT_GT(result.values[2 * k], 3.99);
+      EXPECT_LT(result.values[2 * k], 5.01);
+    }
+    if (events == 0) events = result.statistics.events;
+    EXPECT_NEAR(static_cast<double>(result.statistics.events), static_cast<double>(events), 2.0) << method;
+    EXPECT_EQ(result.statistics.chatter, "");
+  }
+  EXPECT_GT(events, 20);
+}
+
+TEST(Discrete, a_contact_without_hysteresis_is_reported_as_chattering) {
+  std::string text = opening;
+  text.replace(text.find("low = 1.0"), 9, "low = 5.0");
+  text.replace(text.find("R = 1e6"), 7, "R = 2e3");
+  const auto fixed = run(text, "tr", 1e-6, 4e-3);
+  ASSERT_EQ(fixed.failure, "");
+  EXPECT_NE(fixed.statistics.chatter.find("'s.on'"), std::string::npos) << fixed.statistics.chatter;
+  EXPECT_NE(fixed.brief().find("chatters"), std::string::npos);
+  const auto adaptive = run(text, "adaptive", 1e-6, 4e-3);
+  EXPECT_NE(adaptive.failure.find("s.on"), std::string::npos) << adaptive.failure;
+}
+
+// u = t sampled every 3 ms by steps of 1 ms: y is the last multiple.
+TEST(Discrete, a_sampler_samples_at_its_own_rate) {
+  const std::string text =
+      "[components]\n"
+      "v = { kind = \"electrical.voltage_source\", p = \"a\", n = \"datum\", V = \"t\" }\n"
+      "r = { kind = \"electrical.resistor\", p = \"a\", n = \"datum\", R = 1.0 }\n"
+      "s = { kind = \"my.sampler\", u = \"a.v\", T = 3e-3 }\n[outputs]\ny = \"s.y\"\n";
+  for (const char* method : {"tr", "bdf3", "rk4", "adaptive"}) {
+    const auto result = run(text, method, 1e-3, 20e-3);
+    ASSERT_EQ(result.failure, "") << method;
+    for (std::size_t k = 0; k < result.t.size(); ++k) {
+      // A row at the sampling itself: fixed steps report the value before, adaptive the one after.
+      const bool at_sampling = k % 3 == 0;
+      if (at_sampling) continue;
+      EXPECT_NEAR(result.values[k], 3e-3 * static_cast<double>(k / 3), 1e-9) << method << " row " << k;
+    }
+  }
+  EXPECT_THROW(run(text, "tr", 5e-3, 0.1), ModelError);
+}
+
+TEST(Discrete, an_input_from_outside_holds_until_it_is_set_again) {
+  Model model = read_model_text(
+      "[inputs]\nu = 2.0\n[components]\n"
+      "v = { kind = \"electrical.voltage_source\", p = \"a\", n = \"datum\", V = \"u\" }\n"
+      "r = { kind = \"electrical.resistor\", p = \"a\", n = \"b\", R = 1.0 }\n"
+      "c = { kind = \"electrical.capacitor\", p = \"b\", n = \"datum\", C = 1.0 }\n"
+      "[outputs]\na = \"a.v\"\nu_now = \"u\"\nb = \"b.v\"\n",
+      "test.toml", library_only());
+  make_external(model, "u");
+  EXPECT_THROW(make_external(model, "w"), ModelError);
+  for (const char* method : {"tr", "bdf1", "bdf3", "rk4", "adaptive"}) {
+    SimulationOptions options;
+    options.stop = 1.0;
+    options.step = 0.01;
+    options.sample = 0.1;
+    options.method = method;
+    options.external = {"u"};
+    options.compile = false;
+    Simulation simulation(model, options, {});
+    double row[3] = {};
+    ASSERT_EQ(simulation.integrator().advance(1, row), 1) << simulation.integrator().failure();
+    EXPECT_EQ(row[0], 2.0);
+    EXPECT_NEAR(row[2], 2.0 * (1 - std::exp(-0.1)), 2e-3) << method;
+    simulation.integrator().set_input(0, -1.0);
+    ASSERT_EQ(simulation.integrator().advance(1, row), 1) << simulation.integrator().failure();
+    EXPECT_EQ(row[0], -1.0) << method;
+    EXPECT_EQ(row[1], -1.0);
+    const double first = 2.0 * (1 - std::exp(-0.1));
+    EXPECT_NEAR(row[2], -1.0 + (first + 1.0) * std::exp(-0.1), 2e-2) << method;
+  }
+}
+
+TEST(Discrete, switching_quantities_are_what_comparisons_compare) {
+  Pool pool;
+  const Expr x = pool.symbol("x"), t = pool.symbol("t");
+  const Expr value = pool.call("if", {pool.call("gt", {x, t}), pool.call("abs", {x}), pool.number(1)});
+  const auto found = switching_quantities(std::span(&value, 1));
+  ASSERT_EQ(found.size(), 2u);
+}
+
+}  // namespace
+}  // namespace tellegen
