@@ -124,7 +124,9 @@ class Condenser {
   }
 
   void limit() {
-    const auto list = limit_exponentials(pool_, equations_);
+    std::set<Expr> variables;
+    for (const LocalSymbol& s : group_.symbols) variables.insert(s.symbol);
+    const auto list = limit_exponentials(pool_, equations_, variables);
     for (std::size_t k = 0; k < list.size(); ++k)
       result_.exponentials.push_back(
           {pool_.symbol(fmt::format("~previous{}", k)), list[k].limited, list[k].argument});

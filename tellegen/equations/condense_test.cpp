@@ -81,6 +81,15 @@ TEST(Condense, one_edge_kinds_become_a_conductance_and_a_source) {
   }
 }
 
+TEST(Condense, an_exponential_of_time_is_not_limited) {
+  const Condensed c(R"toml(
+j = { kind = "electrical.current_source", p = "a", n = "b", I = "limexp(t)" }
+)toml",
+                    "j");
+  EXPECT_TRUE(c.form.exponentials.empty());
+  EXPECT_FALSE(c.form.iterative());
+}
+
 TEST(Condense, a_voltage_source_keeps_its_current) {
   const Condensed c(parts, "e");
   ASSERT_EQ(c.form.kept_symbols.size(), 1u);

@@ -2,14 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tellegen {
 
-std::vector<LimitedExponential> limit_exponentials(Pool& pool, std::vector<Expr>& equations) {
+std::vector<LimitedExponential> limit_exponentials(Pool& pool, std::vector<Expr>& equations,
+                                                   const std::set<Expr>& variables) {
   std::vector<LimitedExponential> list;
+  const auto varies = [&](Expr e) {
+    const auto symbols = symbols_of(std::span(&e, 1));
+    return std::any_of(symbols.begin(), symbols.end(), [&](Expr s) { return variables.contains(s); });
+  };
   for (;;) {
     Expr found;
     for (Expr node : nodes_of(equations))  // children before parents
-      if (node.op() == Op::call && node.function().name == "limexp") {
+      if (node.op() == Op::call && node.function().name == "limexp" && varies(node)) {
         found = node;
         break;
       }

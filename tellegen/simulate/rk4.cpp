@@ -113,7 +113,8 @@ class Rk4 : public Integrator {
       inputs.push_back({discrete_symbol(minimal_.system, static_cast<int>(k)), 0});
     // Exponentials limited between iterations, as everywhere.
     std::vector<Expr> residuals = form.residuals;
-    const auto exponentials = limit_exponentials(pool, residuals);
+    const auto exponentials =
+        limit_exponentials(pool, residuals, {form.unknowns.begin(), form.unknowns.end()});
     Assignments list(pool);
     previous_input_ = inputs.size();
     Expr farthest = pool.number(0);

@@ -13,7 +13,9 @@ Tableau::Tableau(const EquationSystem& system) : system_(&system) {
   for (const Group& group : system.groups) {
     GroupTableau g;
     std::vector<Expr> equations = group.residuals, arguments;
-    const auto exponentials = limit_exponentials(pool, equations);
+    std::set<Expr> variables;
+    for (const LocalSymbol& s : group.symbols) variables.insert(s.symbol);
+    const auto exponentials = limit_exponentials(pool, equations, variables);
     for (const auto& x : exponentials) arguments.push_back(x.argument);
     g.exponentials = static_cast<int>(exponentials.size());
     g.first_limit = limits_;
