@@ -116,7 +116,80 @@ class DocumentBuilder {
   Document& document_;
 };
 
+namespace {
+
+// toml++ takes its tree apart by recursion, and so do we: a file that nests too deeply is refused before it
+// is parsed. A light reading is enough: brackets and the dots of keys are counted, texts and comments
+// passed over. What is not TOML may be counted wrongly; the parser then says what it is.
+class NestingGuard {
+ public:
+  explicit NestingGuard(std::string_view text) : text_(text) {}
+
+  int line_of_fault() {  // 0: none
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '"' || c == '\'') {
+        skip_text(c);
+        continue;
+      }
+      if (c == '#') {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+        continue;
+      }
+      ++at_;
+      if (c == '.') {
+        ++dots_;
+      } else if (c == '[' || c == '{') {
+        ++brackets_;
+        dots_ = 0;
+      } else if (c == ']' || c == '}') {
+        --brackets_;
+        dots_ = 0;
+      } else if (c == '=' || c == ',' || c == '\n') {
+        dots_ = 0;
+        line_ += c == '\n';
+      }
+      if (brackets_ > deepest || dots_ > deepest) return line_;
+    }
+    return 0;
+  }
+
+ private:
+  static constexpr int deepest = 32;
+
+  void skip_text(char quote) {
+    const std::string three(3, quote);
+    const bool long_text = text_.substr(at_, 3) == three;
+    const std::string_view end = long_text ? three : std::string_view(three).substr(0, 1);
+    for (at_ += end.size(); at_ < text_.size(); ++at_) {
+      if (text_.substr(at_, end.size()) == end) {
+        at_ += end.size();
+        return;
+      }
+      if (text_[at_] == '\n') {
+        if (!long_text) return;  // not TOML: a text on one line does not end
+        ++line_;
+      }
+      if (text_[at_] == '\\' && quote == '"') {
+        if (at_ + 1 < text_.size() && text_[at_ + 1] == '\n') continue;
+        ++at_;
+      }
+    }
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int line_ = 1, brackets_ = 0, dots_ = 0;
+};
+
+}  // namespace
+
 Document::Document(std::string_view text, std::string name) : name_(std::move(name)) {
+  if (const int line = NestingGuard(text).line_of_fault())
+    throw ModelError({{name_, line},
+                      "T100",
+                      "lists, tables or dotted keys are nested too deeply here",
+                      {"a model needs three or four levels; more than 32 are not read"}});
   try {
     toml::table table = toml::parse(text);
     root_ = DocumentBuilder(*this).convert(table);
