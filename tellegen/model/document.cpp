@@ -182,6 +182,29 @@ class NestingGuard {
   int line_ = 1, brackets_ = 0, dots_ = 0;
 };
 
+// What toml++ says to a key that is there already: "... cannot redefine existing table 'r1'".
+std::string_view named_twice(std::string_view description) {
+  const auto at = description.find("cannot redefine existing");
+  if (at == std::string_view::npos) return {};
+  const auto open = description.find('\'', at), close = description.rfind('\'');
+  return open == std::string_view::npos || close <= open ? ""
+                                                         : description.substr(open + 1, close - open - 1);
+}
+
+// "the first is in line 4; ": the first line before `line` that begins with the name.
+std::string first_definition(std::string_view text, std::string_view name, int line) {
+  for (int k = 1; k < line && !text.empty(); ++k) {
+    const std::string_view row = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), row.size() + 1));
+    const auto begin = row.find_first_not_of(" \t[");
+    if (begin == std::string_view::npos || !row.substr(begin).starts_with(name)) continue;
+    const auto after = row.find_first_not_of(" \t", begin + name.size());
+    if (after != std::string_view::npos && (row[after] == '=' || row[after] == '.' || row[after] == ']'))
+      return fmt::format("the first is in line {}; ", k);
+  }
+  return {};
+}
+
 }  // namespace
 
 Document::Document(std::string_view text, std::string name) : name_(std::move(name)) {
@@ -195,6 +218,12 @@ Document::Document(std::string_view text, std::string name) : name_(std::move(na
     root_ = DocumentBuilder(*this).convert(table);
   } catch (const toml::parse_error& error) {
     const auto& at = error.source().begin;
+    if (const auto name = named_twice(error.description()); !name.empty())
+      throw ModelError({{name_, static_cast<int>(at.line)},
+                        "T106",
+                        fmt::format("'{}' is defined twice", name),
+                        {first_definition(text, name, static_cast<int>(at.line)) +
+                         "within a section each name stands once; rename one of the two"}});
     throw ModelError({{name_, static_cast<int>(at.line)},
                       "T100",
                       "this is not valid TOML",

@@ -110,6 +110,8 @@ std::vector<std::string> shown(std::string_view text, const ParseError& error) {
   }
   if (end < text.size()) line += " ...";
   std::vector<std::string> details{line, mark + "^"};
+  if (std::string_view(error.what()).starts_with("an operator is missing"))
+    details.push_back("a product needs its sign: 2*pi, not 2 pi");
   const auto rate = text.substr(0, error.column).rfind("der(");
   if (rate != std::string_view::npos &&
       text.substr(rate, error.column - rate).find(')') == std::string_view::npos)
