@@ -1,8 +1,9 @@
 // tellegen benchmark circuits: speed and error against published results, other programs and hand-written
-// code.
+// code; tellegen benchmark readers: large inputs.
 #include <memory>
 
 #include "benchmarks/circuits.h"
+#include "benchmarks/readers.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 
@@ -20,10 +21,29 @@ void run(const CircuitsOptions& options) {
   throw StudyError(std::string(command_name), "answers disagree; the report above says which", {});
 }
 
+void run_readers_command(const ReadersOptions& options) {
+  const std::string_view name = "tellegen benchmark readers";
+  if (!options.json.empty()) check_writable({name, "--json"}, options.json, {".json"});
+  if (run_readers(options)) return;
+  throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+}
+
+void add_readers(CLI::App& command) {
+  CLI::App* readers = command.add_subcommand(
+      "readers", "a model file of 10^6 components and a CSV file of 100 MB: seconds and memory");
+  const auto options = std::make_shared<ReadersOptions>();
+  readers->add_option("--components", options->components, "size of the model file")
+      ->check(CLI::PositiveNumber);
+  readers->add_option("--bytes", options->csv_bytes, "size of the CSV file")->check(CLI::PositiveNumber);
+  readers->add_option("--json", options->json, "write everything that is printed to this file");
+  readers->callback([options] { run_readers_command(*options); });
+}
+
 }  // namespace
 
 void add_benchmark(CLI::App& command) {
   command.require_subcommand(1);
+  add_readers(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");
   const auto options = std::make_shared<CircuitsOptions>();

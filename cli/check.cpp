@@ -121,7 +121,7 @@ void check(const Request& request) {
     }
     throw;
   } catch (const SimulationError& error) {
-    throw StudyError(request.file, error.what());
+    throw StudyError(request.file, error.what(), error.details);
   }
 }
 

@@ -154,7 +154,7 @@ void simulate(const Request& request) {
       report.brief = report.summary.brief();
     }
   } catch (const SimulationError& error) {
-    throw StudyError(request.file, error.what());
+    throw StudyError(request.file, error.what(), error.details);
   }
   SimulationResult& result = report.summary;
   report.trajectory = {std::move(result.names), std::move(result.units), std::move(result.t),
@@ -165,8 +165,11 @@ void simulate(const Request& request) {
   if (!failed || (request.wants_json && request.json.empty())) print(request, report);
   if (!failed) return;
   const auto& kept = report.written;
-  throw StudyError(request.file, result.failure,
-                   {kept.empty() ? "" : "what was computed until then: " + joined(kept)});
+  throw StudyError(
+      request.file, result.failure,
+      {"shorten the step, or try method bdf1 or adaptive; where the solution itself ends there, look at "
+       "the formulas named",
+       kept.empty() ? "" : "what was computed until then: " + joined(kept)});
 }
 
 }  // namespace

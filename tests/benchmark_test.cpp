@@ -6,6 +6,7 @@
 
 #include "benchmarks/circuit.h"
 #include "benchmarks/ladder_model.h"
+#include "benchmarks/readers.h"
 #include "tellegen/model/read.h"
 
 namespace tellegen {
@@ -90,6 +91,18 @@ TEST(benchmark, every_published_row_has_its_thresholds_and_a_reference) {
     EXPECT_EQ(published_rows(name).size(), 10u) << name;
     EXPECT_GT(thresholds_of(name).samples, 0) << name;
   }
+}
+
+void expect_found(const std::optional<Reading>& reading) {
+  ASSERT_TRUE(reading);
+  EXPECT_EQ(reading->found, reading->expected);
+  EXPECT_GT(reading->peak_megabytes, 0.0);
+}
+
+TEST(benchmark, large_inputs_are_read_whole) {
+  expect_found(read_large_model(10'000));
+  expect_found(read_large_table(1'000'000));
+  expect_found(read_large_trajectory(1'000'000));
 }
 
 }  // namespace

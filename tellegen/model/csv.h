@@ -1,9 +1,10 @@
-// Columns of a CSV file: a header line of names, then numbers. Empty lines and lines that begin with # are
-// passed over; names may be quoted.
+// Columns of a CSV file: a header line of names, then finite numbers (csv_records.h says how a file is cut
+// into cells).
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tellegen/model/fault.h"
@@ -18,6 +19,7 @@ struct CsvFile {
 };
 
 // Throws ModelError: T180 (placed at `from`) where the file cannot be read, T181 at each line that is wrong.
+CsvFile read_csv_columns(std::string_view text, std::string name);
 CsvFile read_csv(const std::filesystem::path& file, const Place& from);
 
 }  // namespace tellegen

@@ -116,12 +116,114 @@ class DocumentBuilder {
   Document& document_;
 };
 
+namespace {
+
+// toml++ takes its tree apart by recursion, and so do we: a file that nests too deeply is refused before it
+// is parsed. A light reading is enough: brackets and the dots of keys are counted, texts and comments
+// passed over. What is not TOML may be counted wrongly; the parser then says what it is.
+class NestingGuard {
+ public:
+  explicit NestingGuard(std::string_view text) : text_(text) {}
+
+  int line_of_fault() {  // 0: none
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '"' || c == '\'') {
+        skip_text(c);
+        continue;
+      }
+      if (c == '#') {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+        continue;
+      }
+      ++at_;
+      if (c == '.') {
+        ++dots_;
+      } else if (c == '[' || c == '{') {
+        ++brackets_;
+        dots_ = 0;
+      } else if (c == ']' || c == '}') {
+        --brackets_;
+        dots_ = 0;
+      } else if (c == '=' || c == ',' || c == '\n') {
+        dots_ = 0;
+        line_ += c == '\n';
+      }
+      if (brackets_ > deepest || dots_ > deepest) return line_;
+    }
+    return 0;
+  }
+
+ private:
+  static constexpr int deepest = 32;
+
+  void skip_text(char quote) {
+    const std::string three(3, quote);
+    const bool long_text = text_.substr(at_, 3) == three;
+    const std::string_view end = long_text ? three : std::string_view(three).substr(0, 1);
+    for (at_ += end.size(); at_ < text_.size(); ++at_) {
+      if (text_.substr(at_, end.size()) == end) {
+        at_ += end.size();
+        return;
+      }
+      if (text_[at_] == '\n') {
+        if (!long_text) return;  // not TOML: a text on one line does not end
+        ++line_;
+      }
+      if (text_[at_] == '\\' && quote == '"') {
+        if (at_ + 1 < text_.size() && text_[at_ + 1] == '\n') continue;
+        ++at_;
+      }
+    }
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int line_ = 1, brackets_ = 0, dots_ = 0;
+};
+
+// What toml++ says to a key that is there already: "... cannot redefine existing table 'r1'".
+std::string_view named_twice(std::string_view description) {
+  const auto at = description.find("cannot redefine existing");
+  if (at == std::string_view::npos) return {};
+  const auto open = description.find('\'', at), close = description.rfind('\'');
+  return open == std::string_view::npos || close <= open ? ""
+                                                         : description.substr(open + 1, close - open - 1);
+}
+
+// "the first is in line 4; ": the first line before `line` that begins with the name.
+std::string first_definition(std::string_view text, std::string_view name, int line) {
+  for (int k = 1; k < line && !text.empty(); ++k) {
+    const std::string_view row = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), row.size() + 1));
+    const auto begin = row.find_first_not_of(" \t[");
+    if (begin == std::string_view::npos || !row.substr(begin).starts_with(name)) continue;
+    const auto after = row.find_first_not_of(" \t", begin + name.size());
+    if (after != std::string_view::npos && (row[after] == '=' || row[after] == '.' || row[after] == ']'))
+      return fmt::format("the first is in line {}; ", k);
+  }
+  return {};
+}
+
+}  // namespace
+
 Document::Document(std::string_view text, std::string name) : name_(std::move(name)) {
+  if (const int line = NestingGuard(text).line_of_fault())
+    throw ModelError({{name_, line},
+                      "T100",
+                      "lists, tables or dotted keys are nested too deeply here",
+                      {"a model needs three or four levels; more than 32 are not read"}});
   try {
     toml::table table = toml::parse(text);
     root_ = DocumentBuilder(*this).convert(table);
   } catch (const toml::parse_error& error) {
     const auto& at = error.source().begin;
+    if (const auto name = named_twice(error.description()); !name.empty())
+      throw ModelError({{name_, static_cast<int>(at.line)},
+                        "T106",
+                        fmt::format("'{}' is defined twice", name),
+                        {first_definition(text, name, static_cast<int>(at.line)) +
+                         "within a section each name stands once; rename one of the two"}});
     throw ModelError({{name_, static_cast<int>(at.line)},
                       "T100",
                       "this is not valid TOML",

@@ -46,6 +46,49 @@ constexpr FaultCode codes[] = {
     {"T182", "a CSV file without that column"},
 };
 
+constexpr std::size_t longest_line = 1000;  // a file of one line is quoted in part
+
+// Bytes of the UTF-8 character at the front of `text`; 0: it is none, or one that moves the cursor.
+std::size_t printable_size(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
+  for (char c : text.substr(1, size - 1))
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) return 0;
+  // Overlong forms, surrogates, what is beyond Unicode, and the second set of control characters.
+  const auto second = static_cast<unsigned char>(text[1]);
+  const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                     (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f) ||
+                     (first == 0xc2 && second < 0xa0);
+  return wrong ? 0 : size;
+}
+
+// Faults quote what the file says; whatever that is, a terminal and a JSON file must be able to take it.
+void make_printable(std::string& text) {
+  std::string clean;
+  for (std::size_t at = 0; at < text.size();) {
+    if (clean.size() > longest_line) {
+      clean += " ...";
+      break;
+    }
+    const std::size_t size = printable_size(std::string_view(text).substr(at));
+    if (size == 0)
+      clean += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at++]));
+    else
+      clean.append(text, at, size), at += size;
+  }
+  text = std::move(clean);
+}
+
+std::vector<Fault> printable(std::vector<Fault> faults) {
+  for (Fault& fault : faults) {
+    make_printable(fault.message);
+    for (std::string& detail : fault.details) make_printable(detail);
+  }
+  return faults;
+}
+
 std::string all_texts(const std::vector<Fault>& faults) {
   std::string text;
   for (const Fault& fault : faults) {
@@ -68,7 +111,9 @@ std::string to_text(const Fault& fault) {
   return text;
 }
 
-ModelError::ModelError(std::vector<Fault> faults)
+ModelError::ModelError(std::vector<Fault> faults) : ModelError(printable(std::move(faults)), Printable{}) {}
+
+ModelError::ModelError(std::vector<Fault> faults, Printable)
     : std::runtime_error(all_texts(faults)), faults_(std::move(faults)) {}
 
 }  // namespace tellegen

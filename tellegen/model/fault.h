@@ -34,6 +34,7 @@ struct FaultCode {
 };
 std::span<const FaultCode> fault_codes();
 
+// Control characters, bytes that are not UTF-8 and the rest of very long lines do not get into the texts.
 class ModelError : public std::runtime_error {
  public:
   explicit ModelError(std::vector<Fault> faults);
@@ -41,6 +42,8 @@ class ModelError : public std::runtime_error {
   const std::vector<Fault>& faults() const { return faults_; }
 
  private:
+  struct Printable {};
+  ModelError(std::vector<Fault> faults, Printable);
   std::vector<Fault> faults_;
 };
 

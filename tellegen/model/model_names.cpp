@@ -130,7 +130,7 @@ Expr ModelReader::resolve(int scope, Named& named) {
     const auto first = std::find(resolving_.begin(), resolving_.end(), name);
     for (auto step = first; step != resolving_.end(); ++step) chain += *step + " -> ";
     source(scope).fault(*named.entry, "T126", fmt::format("'{}' depends on itself", named.entry->key),
-                        {chain + name});
+                        {chain + name, "break the circle: give one of them a number"});
     return {};
   }
   if (named.state == Named::State::done) return named.meaning;

@@ -263,7 +263,8 @@ int ModelReader::connect(int node, int domain, int component, int port, int line
                 fmt::format("node '{}' is {} at {} and {} at {}", n.name, model_.domains[n.domain].name,
                             user(first, first_port), model_.domains[domain].name, user(component, port)),
                 {fmt::format("'{}' stands in line {}; a node belongs to one domain",
-                             model_.components[first].name, model_.components[first].place.line)});
+                             model_.components[first].name, model_.components[first].place.line),
+                 "use two nodes; a component with ports of both domains couples them"});
   }
   return node;
 }

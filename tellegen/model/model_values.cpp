@@ -325,7 +325,8 @@ void ModelReader::read_simulation() {
     if (!value) return;
     const std::string what = fmt::format("'{}' of [simulation]", key);
     into = read_quantity(at, *value, what, unit);
-    if (into && !(*into > 0.0)) at.fault(*value, "T124", fmt::format("{} must be above 0", what));
+    if (into && !(*into > 0.0))
+      at.fault(*value, "T124", fmt::format("{} must be above 0, and is {:g}", what, *into));
   };
   positive("stop", "s", simulation.stop);
   positive("step", "s", simulation.step);

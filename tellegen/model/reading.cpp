@@ -96,7 +96,22 @@ std::string joined(const std::vector<std::string>& names) {
 }
 
 std::vector<std::string> shown(std::string_view text, const ParseError& error) {
-  std::vector<std::string> details{std::string(text), std::string(error.column, ' ') + "^"};
+  // What stands around the place, on one line; the mark is moved by characters, not by bytes.
+  constexpr std::size_t before = 60, after = 60;
+  const auto inside_character = [&](std::size_t at) { return at < text.size() && (text[at] & 0xc0) == 0x80; };
+  std::size_t first = error.column > before ? error.column - before : 0;
+  while (inside_character(first)) ++first;
+  std::size_t end = std::min(text.size(), error.column + after);
+  while (inside_character(end)) ++end;
+  std::string line = first > 0 ? "... " : "", mark(line.size(), ' ');
+  for (std::size_t at = first; at < end; ++at) {
+    if (at < error.column && !inside_character(at)) mark += ' ';
+    line += std::iscntrl(static_cast<unsigned char>(text[at])) ? ' ' : text[at];
+  }
+  if (end < text.size()) line += " ...";
+  std::vector<std::string> details{line, mark + "^"};
+  if (std::string_view(error.what()).starts_with("an operator is missing"))
+    details.push_back("a product needs its sign: 2*pi, not 2 pi");
   const auto rate = text.substr(0, error.column).rfind("der(");
   if (rate != std::string_view::npos &&
       text.substr(rate, error.column - rate).find(')') == std::string_view::npos)

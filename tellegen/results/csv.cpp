@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "tellegen/model/csv_records.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/trajectory.h"
 
@@ -87,97 +88,19 @@ class NumberStream {
 
 // ---- reading
 
-// One file's text, cut into records and cells.
-class CsvReader {
- public:
-  CsvReader(std::string_view text, const std::string& name) : text_(text), name_(name) {
-    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
+// A file that is being read, and where it is wrong.
+struct CsvSource {
+  CsvSource(std::string_view text, const std::string& name) : records(text), name(name) {}
+  [[noreturn]] void fail(const std::string& what) const {
+    throw std::runtime_error(fmt::format("{}:{}: {}", name, records.line(), what));
   }
-
-  // The next record that is neither blank nor a comment. Cells without quotes are views of the text, so
-  // that a large file is read without copying.
   bool next(std::vector<std::string_view>& cells) {
-    while (at_ < text_.size()) {
-      line_ = next_line_;
-      cells.clear();
-      unquoted_.clear();
-      const std::size_t start = at_;
-      const bool comment = text_[at_] == '#';
-      if (comment) {
-        skip_line();
-        continue;
-      }
-      for (bool more = true; more;) cells.push_back(cell(more));
-      if (!(cells.size() == 1 && cells[0].empty() && is_blank(start))) return true;
-    }
+    if (records.next(cells)) return true;
+    if (!records.wrong().empty()) fail(records.wrong());
     return false;
   }
-
-  int line() const { return line_; }
-
-  [[noreturn]] void fail(const std::string& what) const {
-    throw std::runtime_error(fmt::format("{}:{}: {}", name_, line_, what));
-  }
-
- private:
-  bool is_blank(std::size_t start) const {
-    return text_.substr(start, at_ - start).find_first_not_of(" \t\r\n") == std::string_view::npos;
-  }
-
-  void skip_line() {
-    at_ = std::min(text_.find('\n', at_), text_.size() - 1) + 1;
-    ++next_line_;
-  }
-
-  static std::string_view trimmed(std::string_view s) {
-    const std::size_t first = s.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos) return {};
-    return s.substr(first, s.find_last_not_of(" \t\r") - first + 1);
-  }
-
-  // Reads one cell and what ends it; `more` says whether the record goes on.
-  std::string_view cell(bool& more) {
-    std::size_t first = at_;
-    while (first < text_.size() && (text_[first] == ' ' || text_[first] == '\t')) ++first;
-    std::string_view value;
-    if (first < text_.size() && text_[first] == '"') {
-      at_ = first + 1;
-      value = quoted();
-      const std::size_t end = std::min(text_.find_first_of(",\n", at_), text_.size());
-      if (!trimmed(text_.substr(at_, end - at_)).empty()) fail("text after a closing quote");
-      at_ = end;
-    } else {
-      const std::size_t end = std::min(text_.find_first_of(",\n", at_), text_.size());
-      value = trimmed(text_.substr(at_, end - at_));
-      at_ = end;
-    }
-    more = at_ < text_.size() && text_[at_] == ',';
-    if (at_ < text_.size() && text_[at_] == '\n') ++next_line_;
-    ++at_;
-    return value;
-  }
-
-  std::string_view quoted() {
-    auto value = std::make_unique<std::string>();
-    for (;; ++at_) {
-      if (at_ >= text_.size()) fail("a quoted cell does not end");
-      if (text_[at_] == '\n') ++next_line_;
-      if (text_[at_] == '"') {
-        if (at_ + 1 >= text_.size() || text_[at_ + 1] != '"') break;
-        ++at_;
-      }
-      *value += text_[at_];
-    }
-    ++at_;
-    unquoted_.push_back(std::move(value));
-    return trimmed(*unquoted_.back());
-  }
-
-  std::string_view text_;
-  std::string name_;
-  std::size_t at_ = 0;
-  int line_ = 1, next_line_ = 1;
-  std::vector<std::unique_ptr<std::string>> unquoted_;  // what the cells of the record point into
+  CsvRecords records;
+  const std::string& name;
 };
 
 // "T2 [degC]" is the name T2 and the unit degC.
@@ -189,36 +112,29 @@ std::pair<std::string, std::string> split_header(std::string_view cell) {
   return {std::string(name), std::string(cell.substr(open + 1, cell.size() - open - 2))};
 }
 
-double number(const CsvReader& reader, std::string_view cell, const std::string& column) {
+double number(const CsvSource& source, std::string_view cell, const std::string& column) {
   if (cell.empty()) return std::numeric_limits<double>::quiet_NaN();
-  std::string_view digits = cell;
-  if (digits.front() == '+') digits.remove_prefix(1);
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error == std::errc::result_out_of_range) return std::strtod(std::string(digits).c_str(), nullptr);
-  if (error != std::errc() || end != digits.data() + digits.size())
-    reader.fail(fmt::format("column '{}': '{}' is not a number", column, cell));
-  return value;
+  const auto value = csv_number(cell);
+  if (!value) source.fail(fmt::format("column '{}': '{}' is not a number", column, cell));
+  return *value;
 }
 
-void read_header(CsvReader& reader, const std::vector<std::string_view>& cells, Trajectory& trajectory) {
+void read_header(const CsvSource& source, const std::vector<std::string_view>& cells,
+                 Trajectory& trajectory) {
   const auto [time_name, time_unit] = split_header(cells[0]);
   if (!time_unit.empty() && time_unit != "s")
-    reader.fail(fmt::format("the time '{}' is in {}; expected s", time_name, time_unit));
+    source.fail(fmt::format("the time '{}' is in {}; expected s", time_name, time_unit));
   std::unordered_map<std::string, std::size_t> seen;
   for (std::size_t c = 1; c < cells.size(); ++c) {
     auto [name, unit] = split_header(cells[c]);
-    if (name.empty()) reader.fail(fmt::format("column {} has no name", c + 1));
+    if (name.empty()) source.fail(fmt::format("column {} has no name", c + 1));
     const auto [first, is_new] = seen.try_emplace(name, c + 1);
-    if (!is_new) reader.fail(fmt::format("columns {} and {} are both '{}'", first->second, c + 1, name));
+    if (!is_new) source.fail(fmt::format("columns {} and {} are both '{}'", first->second, c + 1, name));
     trajectory.names.push_back(std::move(name));
     trajectory.units.push_back(std::move(unit));
   }
   // A file that starts with its data would silently lose its first row.
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(cells[0].data(), cells[0].data() + cells[0].size(), value);
-  if (error == std::errc() && end == cells[0].data() + cells[0].size())
-    reader.fail("expected a header with the names of the columns");
+  if (csv_number(cells[0])) source.fail("expected a header with the names of the columns");
 }
 
 }  // namespace
@@ -244,20 +160,20 @@ void write_csv(const fs::path& path, const Trajectory& trajectory) {
 }
 
 Trajectory read_csv_text(std::string_view text, const std::string& name) {
-  CsvReader reader(text, name);
+  CsvSource source(text, name);
   std::vector<std::string_view> cells;
   Trajectory trajectory;
-  if (!reader.next(cells)) throw std::runtime_error(fmt::format("{}: the file is empty", name));
-  read_header(reader, cells, trajectory);
-  while (reader.next(cells)) {
+  if (!source.next(cells)) throw std::runtime_error(fmt::format("{}: the file is empty", name));
+  read_header(source, cells, trajectory);
+  while (source.next(cells)) {
     if (cells.size() != trajectory.columns() + 1)
-      reader.fail(
+      source.fail(
           fmt::format("{} cells, but the header names {} columns", cells.size(), trajectory.columns() + 1));
-    const double time = number(reader, cells[0], "t");
-    if (!std::isfinite(time)) reader.fail("the time is missing");
+    const double time = number(source, cells[0], "t");
+    if (!std::isfinite(time)) source.fail("the time is missing");
     trajectory.t.push_back(time);
     for (std::size_t c = 0; c < trajectory.columns(); ++c)
-      trajectory.values.push_back(number(reader, cells[c + 1], trajectory.names[c]));
+      trajectory.values.push_back(number(source, cells[c + 1], trajectory.names[c]));
   }
   return trajectory;
 }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <optional>
 
+#include "tellegen/equations/explain.h"
+#include "tellegen/numeric/null_space.h"
 #include "tellegen/simulate/discrete.h"
 
 namespace tellegen {
@@ -85,6 +87,13 @@ std::vector<ForcedNode> forced_nodes(const EquationSystem& system) {
   return forced;
 }
 
+// Why there are no initial values.
+struct Why {
+  std::string message;
+  std::vector<std::string> details;
+  std::optional<Fault> singular;
+};
+
 }  // namespace
 
 class InitialProblem {
@@ -111,6 +120,7 @@ class InitialProblem {
 
   bool solve_from(double t, InitialState& state) {
     t_ = t;
+    explain_ = false;
     find_source_rates();
     std::copy(state.x.begin(), state.x.end(), z_.begin());
     std::copy(state.rates.begin(), state.rates.end(), z_.begin() + n_);
@@ -132,8 +142,10 @@ class InitialProblem {
     const std::vector<double> start = z_, start_limits = limits_;
     gmin_ = 0.0;
     source_ = 1.0;
+    explain_ = true;
     if (newton(100)) return finish();
-    const std::string why = why_;
+    explain_ = false;
+    const Why why = why_;
     // Conductances to the datum, from large to none.
     z_ = start, limits_ = start_limits;
     bool good = true;
@@ -163,7 +175,8 @@ class InitialProblem {
       }
       if (done >= 1.0) return finish();
     }
-    throw SimulationError("no consistent initial values were found: " + why, 0.0);
+    if (why.singular) throw ModelError(*why.singular);
+    throw SimulationError("no consistent initial values were found: " + why.message, 0.0, why.details);
   }
 
  private:
@@ -181,8 +194,32 @@ class InitialProblem {
   }
   std::string equation(std::int32_t row) const {
     if (row < n_) return row_name(system_, row);
-    if (row < first_forced_) return "initial value of " + rate_name(system_, row - n_);
+    if (row < first_forced_) {
+      const std::int32_t k = row - n_;
+      const bool given = redundant_of_[k] < 0 && given_[prescribed_[k]].what == Given::What::value;
+      if (redundant_of_[k] >= 0) return "rate of " + rate_name(system_, k) + ", which follows from others";
+      return (given ? "initial value of " : "steady start of ") + rate_name(system_, k);
+    }
     return "initial value of " + forced_[row - first_forced_].name;
+  }
+
+  std::string described(std::int32_t column) const {
+    return column < n_ ? described_column(system_, column) : "'" + variable(column) + "'";
+  }
+  Place place_of(std::int32_t row) const {
+    if (row < n_) return place_of_row(system_, row);
+    if (row >= first_forced_) return forced_[row - first_forced_].place;
+    const Rate& r = system_.rates[row - n_];
+    return system_.model->components[system_.groups[r.group].components[r.member]].place;
+  }
+  // What the file says about a row, and advice.
+  std::vector<std::string> hints(std::int32_t row, std::string advice) const {
+    std::vector<std::string> lines;
+    if (const int c = row < n_ ? component_of_row(system_, row) : -1; c >= 0)
+      if (const auto formulas = formulas_of(*system_.model, system_.model->components[c]); !formulas.empty())
+        lines.push_back("where " + formulas);
+    lines.push_back(std::move(advice));
+    return lines;
   }
 
   // Storage at a node whose potential is given: its kind's default gives way.
@@ -288,15 +325,84 @@ class InitialProblem {
   void check_structure() {
     const Unmatched left = unmatched(structure_);
     if (left.rows.empty()) return;
-    std::vector<std::string> details;
-    for (std::size_t k = 0; k < left.columns.size() && k < 5; ++k)
-      details.push_back(fmt::format("no equation is left to determine {}", variable(left.columns[k])));
-    for (std::size_t k = 0; k < left.rows.size() && k < 5; ++k)
-      details.push_back(fmt::format("no variable is left for the {}", equation(left.rows[k])));
-    details.push_back(
-        "two components say the same, or none says what is missing: check sources, switches and ideal parts");
-    throw ModelError(
-        {{system_.model->file.string(), 0}, "T210", "the equations cannot determine all variables", details});
+    source_rate_.assign(storage_.redundant.size(), 0.0);
+    guess();
+    std::vector<double> f(total_);
+    residual(f);
+    factor();
+    Fault fault = explain_singular(f);
+    fault.code = "T210";
+    if (fault.details.empty()) {  // the numbers do not help: no finite ones
+      for (std::size_t k = 0; k < left.columns.size() && k < 5; ++k)
+        fault.details.push_back(
+            fmt::format("no equation is left to determine {}", described(left.columns[k])));
+      for (std::size_t k = 0; k < left.rows.size() && k < 5; ++k)
+        fault.details.push_back(fmt::format("no variable is left for the {}", equation(left.rows[k])));
+      fault.place = place_of(left.rows.front());
+    }
+    throw ModelError(std::move(fault));
+  }
+
+  // The null space in words: what nothing determines, and which equations say the same or contradict each
+  // other. `f` is the residual.
+  Fault explain_singular(std::span<const double> f) const {
+    constexpr std::size_t most = 8;
+    const Model& model = *system_.model;
+    const NullSpace null = null_space(pattern_, values_);
+    Fault fault{{model.file.string(), 0}, "T211", "the equations are singular at t = 0", {}};
+    if (null.rows.empty()) return fault;
+
+    std::vector<std::int32_t> undetermined;
+    for (const auto& part : null.columns)
+      if (part.index < n_) undetermined.push_back(part.index);
+    if (undetermined.empty())  // rates only
+      for (const auto& part : null.columns) undetermined.push_back(part.index);
+    std::string names;
+    for (std::size_t k = 0; k < undetermined.size() && k < most; ++k)
+      names += fmt::format("{}'{}'", k == 0 ? "" : ", ", variable(undetermined[k]));
+    if (undetermined.size() > most) names += fmt::format(" and {} more", undetermined.size() - most);
+    fault.message =
+        fmt::format("{} {} not determined at t = 0", names, undetermined.size() == 1 ? "is" : "are");
+
+    double sum = 0.0, size = 0.0;
+    for (const auto& part : null.rows) {
+      sum += part.weight * f[part.index];
+      size = std::max(size, std::abs(part.weight * f[part.index]));
+    }
+    const bool contradiction = std::abs(sum) > 1e-6 * size;
+    if (null.rows.size() == 1)
+      fault.details.push_back(contradiction ? "this equation cannot hold, whatever the variables are:"
+                                            : "this equation holds whatever the variables are:");
+    else
+      fault.details.push_back(contradiction ? "these equations contradict each other:"
+                                            : "one of these equations says what the others say:");
+    int guilty = -1;  // the last component with a formula is where to look first, else the last of all
+    std::vector<std::string> steady;
+    for (std::size_t k = 0; k < null.rows.size(); ++k) {
+      const std::int32_t row = null.rows[k].index;
+      if (k < most) fault.details.push_back("  the " + equation(row));
+      if (row >= n_ && row < first_forced_ && given_[prescribed_[row - n_]].what != Given::What::value)
+        steady.push_back(rate_name(system_, row - n_));
+      const int c = row < n_ ? component_of_row(system_, row) : -1;
+      if (c < 0) continue;
+      const std::string formulas = formulas_of(model, model.components[c]);
+      const bool guilty_has = guilty >= 0 && !formulas_of(model, model.components[guilty]).empty();
+      if (guilty < 0 || (!formulas.empty() && !guilty_has) || (formulas.empty() == !guilty_has && c > guilty))
+        guilty = c;
+      if (!formulas.empty() && k < most) fault.details.push_back(fmt::format("    where {}", formulas));
+    }
+    if (null.rows.size() > most)
+      fault.details.push_back(fmt::format("  and {} more", null.rows.size() - most));
+    fault.place = guilty >= 0 ? model.components[guilty].place : place_of(null.rows.front().index);
+    if (!steady.empty())
+      fault.details.push_back(fmt::format(
+          "there is no steady state to begin with: give '{}' an initial value, or a way for what flows in",
+          steady.front()));
+    else
+      fault.details.push_back(
+          "remove one of these components, or put a resistance in series with what fixes a potential (in "
+          "parallel with what fixes a flow); look for a formula that makes a component vanish at t = 0");
+    return fault;
   }
 
   // Potentials along the tree from what is known; everything else zero.
@@ -407,15 +513,16 @@ class InitialProblem {
       residual(f);
       const auto bad = std::find_if(f.begin(), f.end(), [](double v) { return !std::isfinite(v); });
       if (bad != f.end()) {
-        why_ =
-            fmt::format("the {} has no finite value", equation(static_cast<std::int32_t>(bad - f.begin())));
+        const auto row = static_cast<std::int32_t>(bad - f.begin());
+        why_ = {fmt::format("the {} has no finite value at t = {:g} s", equation(row), t_),
+                hints(row,
+                      "a division by zero, or an overflow: write the formula so that it has a value "
+                      "there, with if() or max()"),
+                {}};
         return false;
       }
       if (!factor()) {
-        const auto column = lu_->singular_column();
-        why_ = column < 0 ? "the equations are singular at t = 0"
-                          : fmt::format("the equations are singular at t = 0: {} is not determined",
-                                        variable(column));
+        if (explain_) why_ = {"the equations are singular", {}, explain_singular(f)};
         return false;
       }
       std::vector<double> step = f;
@@ -429,15 +536,20 @@ class InitialProblem {
         z_[i] -= step[i];
       }
       if (!std::isfinite(largest)) {
-        why_ = fmt::format("{} grows without bound", variable(which));
+        why_ = {fmt::format("{} grows without bound", described(which)), {}, {}};
         return false;
       }
       if (largest <= 1e-9 && tableau_.limited_by() < 1e-6) return true;
       const auto worst =
           std::max_element(f.begin(), f.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
-      why_ = fmt::format(
-          "Newton's iteration does not settle; largest residual {:.3g} in the {}, largest change in {}",
-          std::abs(*worst), equation(static_cast<std::int32_t>(worst - f.begin())), variable(which));
+      const auto row = static_cast<std::int32_t>(worst - f.begin());
+      why_ = {
+          fmt::format("Newton's iteration does not settle; largest residual {:.3g} in the {}",
+                      std::abs(*worst), equation(row)),
+          hints(row, fmt::format("the largest change is in {}: these equations may have no solution, or one "
+                                 "far from the first guess; give values nearer to it in [initial]",
+                                 described(which))),
+          {}};
     }
     return false;
   }
@@ -455,17 +567,28 @@ class InitialProblem {
       const Rate& rate = system_.rates[r.rate];
       const Component& c = system_.model->components[system_.groups[rate.group].components[rate.member]];
       std::string others;
-      for (const auto& term : r.terms)
-        others += (others.empty() ? "'" : ", '") +
-                  (term.rate >= 0 ? rate_name(system_, term.rate)
-                                  : edge_name(*system_.model, system_.graph, term.source)) +
-                  "'";
+      for (const auto& term : r.terms) {
+        // A state, or a source: each with the line of its component.
+        const bool state = term.rate >= 0;
+        const Rate& of = system_.rates[state ? term.rate : r.rate];
+        const int component = state ? system_.groups[of.group].components[of.member]
+                                    : system_.graph.edges[term.source.value].component;
+        others += fmt::format("{}'{}' (line {})", others.empty() ? "" : ", ",
+                              state ? rate_name(system_, term.rate)
+                                    : edge_name(*system_.model, system_.graph, term.source),
+                              system_.model->components[component].place.line);
+      }
+      const bool across = system_.groups[rate.group].symbols[rate.symbol].what == LocalSymbol::What::across;
       faults.push_back(
           {c.place,
            "T301",
            fmt::format("initial value of {} contradicts the network", rate_name(system_, r.rate)),
-           {fmt::format("given {:g}, but it follows from {}: {:g}", g.value, others, value),
-            "give consistent values, or leave this one out"}});
+           {fmt::format("given {:g}, but {} {} makes it {:g}", g.value,
+                        across ? "the circuit it forms with" : "its node or cutset with", others, value),
+            fmt::format("give consistent values, leave this one out, or put a resistance in {} so that each "
+                        "keeps its "
+                        "own",
+                        across ? "series" : "parallel")}});
     }
     if (!faults.empty()) throw ModelError(std::move(faults));
     return state;
@@ -485,8 +608,8 @@ class InitialProblem {
   std::vector<int> redundant_of_;
   std::vector<double> source_rate_, z_, limits_, values_, by_x_, by_rate_, offset_;
   double gmin_ = 0.0, source_ = 1.0;
-  bool factored_ = false;
-  std::string why_;
+  bool factored_ = false, explain_ = false;
+  Why why_;
 };
 
 InitialState find_initial_state(Tableau& tableau, const Storage& storage) {

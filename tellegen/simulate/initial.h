@@ -24,8 +24,10 @@ namespace tellegen {
 // A study that could not be finished: at what time, and which variables or equations stand out.
 class SimulationError : public std::runtime_error {
  public:
-  SimulationError(const std::string& message, double t) : std::runtime_error(message), t(t) {}
+  SimulationError(const std::string& message, double t, std::vector<std::string> details = {})
+      : std::runtime_error(message), t(t), details(std::move(details)) {}
   double t;
+  std::vector<std::string> details;  // why, and what would mend it
 };
 
 struct InitialState {
@@ -33,8 +35,8 @@ struct InitialState {
   std::vector<double> held;  // discrete variables
 };
 
-// Throws ModelError where the given values contradict each other, SimulationError where Newton fails. Leaves
-// the tableau's discrete variables as they are at the start.
+// Throws ModelError where the equations are singular or the given values contradict each other,
+// SimulationError where Newton fails. Leaves the tableau's discrete variables as they are at the start.
 InitialState find_initial_state(Tableau& tableau, const Storage& storage);
 
 // After an event: states keep their values, everything else is found anew with the discrete variables that

@@ -41,7 +41,7 @@ bool NetworkIntegrator::one_step(NetworkStep& step, double t) {
   const auto result = step.step(t, problem_.options.iterations, 50);
   if (!result.converged) {
     failure_ = fmt::format(
-        "Newton's iteration did not converge in the step to t = {:.9g} s; the largest change is in '{}'", t,
+        "Newton's iteration did not converge in the step to t = {:.9g} s; the largest change is in {}", t,
         step.largest_change());
     return false;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tellegen/equations/explain.h"
 #include "tellegen/simulate/discrete.h"
 
 namespace tellegen {
@@ -487,7 +488,7 @@ std::string NetworkStep::largest_change() const {
       for (std::int32_t m = 0; m < groups_[k].batch.members(); ++m)
         if (!(v[m] <= largest)) largest = v[m], component = system_.groups[k].components[m];
     }
-  return component < 0 ? "" : system_.model->components[component].name;
+  return component < 0 ? "nothing" : described_component(*system_.model, component);
 }
 
 void NetworkStep::project(double t) {

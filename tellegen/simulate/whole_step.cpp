@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "tellegen/equations/explain.h"
+
 namespace tellegen {
 
 // Puts the program together; see the header of whole_step.h for the idea.
@@ -554,10 +556,7 @@ std::string WholeStep::still_changing(const Network& network) const {
         ++k;
         if (change <= largest) continue;
         largest = change;
-        const int c = system.groups[g].components[m];
-        const std::string local = system.groups[g].symbols[s].symbol.name();
-        name = c < 0 ? column_name(system, system.groups[g].plus[s][m])
-                     : system.model->components[c].name + "." + local;
+        name = described_symbol(system, static_cast<int>(g), m, s);
       }
   return name;
 }

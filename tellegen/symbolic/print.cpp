@@ -63,7 +63,10 @@ void write_quotient(const Piece& piece, Line& line) {
   double coefficient = piece.negated ? -q.coefficient : q.coefficient;
   if (coefficient < 0.0) line.push_back(words("-"));
   coefficient = std::abs(coefficient);
-  if (coefficient != 1.0 && better_divided(coefficient)) {
+  // A number below (1/0 is not folded) would swallow the other: y/(3*0) reads as y/0.
+  const bool number_below = std::any_of(q.denominator.begin(), q.denominator.end(),
+                                        [](const Piece& p) { return p.e && p.e.is_number(); });
+  if (coefficient != 1.0 && !number_below && better_divided(coefficient)) {
     q.denominator.insert(q.denominator.begin(), words(shortest(1.0 / coefficient)));
     coefficient = 1.0;
   }
