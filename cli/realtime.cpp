@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdio>
@@ -42,18 +43,22 @@ std::string with_unit(const std::string& name, const std::string& unit) {
   return unit.empty() ? name : fmt::format("{} [{}]", name, unit);
 }
 
+std::string plain_list(const std::vector<std::string>& items) {
+  return fmt::format("{}", fmt::join(items, ", "));
+}
+
 std::string input_list(const Simulation& simulation) {
   std::vector<std::string> list;
-  for (const std::string& name : simulation.problem().options.external_inputs)
+  for (const std::string& name : simulation.problem().options.external)
     for (const ModelInput& input : simulation.system().model->inputs)
       if (input.name == name) list.push_back(with_unit(name, input.unit));
-  return joined(list);
+  return plain_list(list);
 }
 
 std::string output_list(const Simulation& simulation) {
   std::vector<std::string> list;
   for (const OutputColumn& column : simulation.outputs()) list.push_back(with_unit(column.name, column.unit));
-  return joined(list);
+  return plain_list(list);
 }
 
 nlohmann::ordered_json to_json(const DurationHistogram& histogram) {
@@ -87,39 +92,44 @@ CLI::Option* add_realtime_options(CLI::App& command, RealtimeRequest& request) {
       "LIST")
       ->needs(listen);
   add(command.add_option("--priority", request.priority, "SCHED_FIFO at this priority, 1 to 99"), "N")
-      ->check(CLI::Range(1, 99));
+      ->check([](const std::string& text) {
+        const bool good = not_positive_count(text).empty() && text.size() < 3;
+        return good ? "" : fmt::format("'{}' is not a priority, 1 to 99", text);
+      });
   add(command.add_flag("--lock-memory", request.lock_memory, "keep all memory from being swapped out"), "");
   add(command.add_option("--max-miss", request.max_miss,
                          "exit code 1 where more deadlines than this are missed"),
       "N")
-      ->check(CLI::NonNegativeNumber);
+      ->check([](const std::string& text) {
+        const bool count =
+            !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == text.npos;
+        return count ? "" : fmt::format("'{}' is not a whole number from 0 on", text);
+      });
   return on;
 }
 
-std::vector<std::string> external_inputs(const RealtimeRequest& request, const Model& model) {
+void check_addresses(const RealtimeRequest& request) {
+  for (const std::string& text : {request.listen, request.send})
+    if (!text.empty()) const Address address(text);
+}
+
+std::vector<std::string> make_external(const RealtimeRequest& request, Model& model) {
   if (request.listen.empty()) return {};
-  std::vector<std::string> known, own;
-  for (const ModelInput& input : model.inputs) {
-    known.push_back(input.name);
-    if (input.name.find('.') == std::string::npos) own.push_back(input.name);
-  }
+  std::vector<std::string> names = split_list(request.external);
+  if (names.empty())
+    for (const ModelInput& input : model.inputs)
+      if (input.name.find('.') == std::string::npos) names.push_back(input.name);  // not a subsystem's
   const auto wrong = [](std::string message, std::vector<std::string> details) {
-    return command_fault("tellegen simulate", "T555", std::move(message), std::move(details));
+    return command_fault("tellegen simulate", "T401", std::move(message), std::move(details));
   };
-  const std::vector<std::string> names = split_list(request.external);
-  if (names.empty() && own.empty())
-    throw wrong(
-        "--listen: the model has no inputs that could come from outside",
-        {"what is set from outside stands in its section [inputs]: u = { value = 0.0, unit = \"V\" }"});
-  for (std::size_t k = 0; k < names.size(); ++k) {
-    if (std::find(known.begin(), known.end(), names[k]) == known.end())
-      throw wrong(fmt::format("--external: the model has no input '{}'", names[k]),
-                  {did_you_mean(names[k], known), known.empty() ? "" : "its inputs: " + joined(known)});
-    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(k), names[k]) !=
-        names.begin() + static_cast<std::ptrdiff_t>(k))
-      throw wrong(fmt::format("--external names '{}' twice", names[k]), {});
-  }
-  return names.empty() ? own : names;
+  if (names.empty())
+    throw wrong("--listen: the model has no inputs that could come from outside",
+                {"they stand in its section [inputs]: u = { value = 0.0, unit = \"V\" }"});
+  for (auto name = names.begin(); name != names.end(); ++name)
+    if (std::find(names.begin(), name, *name) != name)
+      throw wrong(fmt::format("--external names '{}' twice", *name), {});
+  for (const std::string& name : names) tellegen::make_external(model, name);
+  return names;
 }
 
 RealtimeRun run_in_real_time(const RealtimeRequest& request, Simulation& simulation) {
@@ -129,7 +139,7 @@ RealtimeRun run_in_real_time(const RealtimeRequest& request, Simulation& simulat
   std::optional<Exchange> exchange;
   if (!request.listen.empty() || !request.send.empty())
     exchange.emplace(address(request.listen), address(request.send),
-                     simulation.problem().options.external_inputs.size(), simulation.outputs().size());
+                     simulation.problem().options.external.size(), simulation.outputs().size());
   const double stop = simulation.problem().options.stop;
   fmt::print(stderr, "{}, a period of {}\n",
              std::isfinite(stop) ? fmt::format("until t = {:g} s", stop) : "until Ctrl-C",

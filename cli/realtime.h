@@ -22,8 +22,12 @@ struct RealtimeRequest {
 // Returns --realtime itself, for what it excludes.
 CLI::Option* add_realtime_options(CLI::App& command, RealtimeRequest& request);
 
-// Inputs that come from outside: those named, or all of the model where it listens and none is named.
-std::vector<std::string> external_inputs(const RealtimeRequest& request, const Model& model);
+// Before anything is read: addresses that are none.
+void check_addresses(const RealtimeRequest& request);
+
+// Inputs that come from outside, made so: those named, or all of the model where it listens and none is
+// named.
+std::vector<std::string> make_external(const RealtimeRequest& request, Model& model);
 
 // Until the simulation's stop, SIGINT or SIGTERM. Says on standard error what it waits for.
 RealtimeRun run_in_real_time(const RealtimeRequest& request, Simulation& simulation);

@@ -143,10 +143,12 @@ void simulate(const Request& request) {
   for (const std::string& text : request.set)
     reading.overrides.push_back(read_assignment(named("--set"), text));
   check_targets(request);
-  const Model model = read_model(request.file, reading);
+  check_addresses(request.realtime);
+  Model model = read_model(request.file, reading);
+  const std::vector<std::string> external = make_external(request.realtime, model);
   const EquationSystem system = build_system(model);
   RunReport report{model.name, request.file, complete_options(model, given), {}, {}, {}, {}, {}, {}};
-  report.options.external_inputs = external_inputs(request.realtime, model);
+  report.options.external = external;
   std::vector<OutputColumn> columns = chosen_columns(system, request.outputs, request.all);
   std::optional<Trajectory> reference;
   if (!request.compare.empty()) reference = read_reference(request.compare, columns, report.options);

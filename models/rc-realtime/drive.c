@@ -21,7 +21,7 @@
 
 #define KEPT 4096 /* inputs remembered; far more than are ever under way */
 
-static const double time_constant = 1e3 * 100e-6, step = 1e-3, tolerance = 1e-9;
+static const double time_constant = 1e3 * 100e-6, step = 1e-3, u_before = 5.0, tolerance = 1e-9;
 static double sent_value[KEPT], sent_at[KEPT];
 
 static double now(void) {
@@ -50,7 +50,7 @@ static void take(struct seen* seen, const tellegen_packet* head, const double* v
   const double v = values[0];
   ++seen->packets;
   if (head->sequence == seen->sequence + 1) {
-    const double u = head->echo ? sent_value[head->echo % KEPT] : 0.0;
+    const double u = head->echo ? sent_value[head->echo % KEPT] : u_before;
     const double expected = u + (seen->v - u) * exp(-step / time_constant);
     seen->largest_error = fmax(seen->largest_error, fabs(v - expected));
   } else if (seen->sequence != 0) {

@@ -51,7 +51,7 @@ std::vector<DurationHistogram::Bin> DurationHistogram::bins() const {
   for (std::size_t k = 0; k < counts_.size(); ++k)
     if (counts_[k] > 0)
       bins.push_back(
-          {k < upper_bounds.size() ? 1e-9 * static_cast<double>(upper_bounds[k]) : longest(), counts_[k]});
+          {k < upper_bounds.size() ? static_cast<double>(upper_bounds[k]) / 1e9 : longest(), counts_[k]});
   return bins;
 }
 

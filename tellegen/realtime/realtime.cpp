@@ -31,6 +31,15 @@ std::vector<LinearUnit> input_units(const Model& model, const std::vector<std::s
   return scales;
 }
 
+// An input that has not changed is left alone: to some integrators a new value is an event.
+void apply(PacedTask& task, std::span<const double> inputs, std::vector<double>& applied) {
+  for (std::size_t k = 0; k < applied.size(); ++k) {
+    if (inputs[k] == applied[k]) continue;
+    applied[k] = inputs[k];
+    task.integrator.set_input(static_cast<int>(k), task.inputs[k](inputs[k]));
+  }
+}
+
 void to_units(const std::vector<LinearUnit>& scales, std::span<double> row) {
   for (std::size_t k = 0; k < row.size(); ++k) row[k] = scales[k](row[k]);
 }
@@ -58,6 +67,7 @@ RealtimeReport run_paced(PacedTask& task, LastRows& rows, Exchange* exchange, Cl
   const FlushDenormals flush;
   RealtimeReport report;
   report.period = task.period;
+  std::vector<double> applied(task.inputs.size(), std::numeric_limits<double>::quiet_NaN());
   std::int64_t execution = 0;
   // A period from now, so that the first begins with a sleep as all others do.
   const std::int64_t start = clock.now() + std::llround(1e9 * task.period);
@@ -71,9 +81,7 @@ RealtimeReport run_paced(PacedTask& task, LastRows& rows, Exchange* exchange, Cl
       break;
     }
     const std::int64_t begin = clock.now();
-    if (exchange && exchange->receive())
-      for (std::size_t i = 0; i < task.inputs.size(); ++i)
-        task.integrator.set_input(static_cast<int>(i), task.inputs[i](exchange->inputs()[i]));
+    if (exchange && exchange->receive()) apply(task, exchange->inputs(), applied);
     const std::span<double> row = rows.next();
     if (task.integrator.advance(1, row.data()) < 1) {
       rows.forget_last();
@@ -105,7 +113,7 @@ RealtimeRun run_realtime(Simulation& simulation, const RealtimeOptions& options,
   const auto& columns = simulation.outputs();
   const double period = simulation.sample_interval();
   PacedTask task{simulation.integrator(), period, std::numeric_limits<std::int64_t>::max(),
-                 input_units(*simulation.system().model, said.external_inputs), output_units(columns)};
+                 input_units(*simulation.system().model, said.external), output_units(columns)};
   if (const double periods = std::floor(said.stop / period * (1 + 1e-9)); periods < 1e18)
     task.periods = static_cast<std::int64_t>(periods);
   const std::size_t row_bytes = std::max<std::size_t>(1, columns.size()) * sizeof(double);

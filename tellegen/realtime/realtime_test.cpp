@@ -1,6 +1,8 @@
 #include "tellegen/realtime/realtime.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,6 +11,13 @@
 #include "runtime/tellegen_packet.h"
 #include "tellegen/model/fault.h"
 #include "tellegen/simulate/test_run.h"
+
+// Every malloc so far, where the sanitizer counts them.
+static std::atomic<std::int64_t> allocations{0};
+#if defined(__SANITIZE_ADDRESS__)
+extern "C" void __sanitizer_malloc_hook(const volatile void*, std::size_t) { ++allocations; }
+extern "C" void __sanitizer_free_hook(const volatile void*) {}
+#endif
 
 namespace tellegen {
 namespace {
@@ -40,6 +49,8 @@ struct TestIntegrator : Integrator {
     if (steps == fails_at) return 0;
     clock.time += durations[std::min<std::size_t>(static_cast<std::size_t>(steps), durations.size() - 1)];
     ++steps;
+    if (steps == 1) allocations_before = allocations;
+    allocations_after = allocations;
     *rows = 10.0 * input;
     return 1;
   }
@@ -52,6 +63,7 @@ struct TestIntegrator : Integrator {
   TestClock& clock;
   std::vector<std::int64_t> durations;
   std::int64_t steps = 0, fails_at = -1;
+  std::int64_t allocations_before = 0, allocations_after = 0;  // first step, last step
   double input = 0.0;
 };
 
@@ -195,6 +207,7 @@ TEST(Paced, inputs_are_in_force_from_the_next_period_on_and_hold) {
       clock.time = due += 1000 * us;
     };
     const RealtimeReport report = paced.run(&exchange);
+    EXPECT_EQ(paced.integrator.allocations_before, paced.integrator.allocations_after);
     const std::vector<double> rows = paced.rows.take(),
                               expected{0.0, 1.0, 11.0, 11.0, 31.0, 31.0, 31.0};  // the first is the caller's
     ASSERT_EQ(rows.size(), expected.size());
@@ -251,6 +264,35 @@ TEST(Realtime, the_report_is_a_page) {
   EXPECT_TRUE(text.starts_with("10 periods of 1 ms in real time, 0 missed deadlines\n")) << text;
   EXPECT_NE(text.find("execution       200 us      200 us      200 us\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("packets"), std::string::npos) << text;
+}
+
+// In a process of its own, without rights: what is asked for and not granted is a fault, and says so.
+std::string code_without_rights(int priority, bool lock_memory) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_RTPRIO, &none);
+    setrlimit(RLIMIT_MEMLOCK, &none);
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(2);
+    try {
+      SchedulingRights rights(priority, lock_memory);
+    } catch (const ModelError& error) {
+      _exit(std::stoi(error.faults().at(0).code.substr(1)) - 500);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return code == 0 ? "" : "T" + std::to_string(500 + code);
+}
+
+TEST(SchedulingRights, that_are_not_granted_are_a_fault) {
+  EXPECT_EQ(code_without_rights(50, false), "T553");
+  EXPECT_EQ(code_without_rights(0, false), "");
+#if !defined(__SANITIZE_ADDRESS__)  // it makes mlockall do nothing
+  EXPECT_EQ(code_without_rights(0, true), "T554");
+#endif
 }
 
 TEST(MonotonicClock, never_wakes_before_its_time) {

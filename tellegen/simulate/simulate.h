@@ -44,7 +44,6 @@ class Simulation {
              std::vector<OutputColumn> outputs);
   ~Simulation();
   SimulationResult run(const Progress& progress = {});
-  Integrator& integrator() { return *integrator_; }  // to step it oneself (realtime)
   const Problem& problem() const { return problem_; }
   const EquationSystem& system() const { return *problem_.system; }
 
