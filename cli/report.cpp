@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cli/realtime.h"
 #include "tellegen/results/table.h"
 
 namespace tellegen {
@@ -82,6 +83,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
   };
   if (!statistics.chatter.empty()) json["chatter"] = statistics.chatter;
   if (!summary.failure.empty()) json["failure"] = summary.failure;
+  if (report.realtime) json["realtime"] = to_json(*report.realtime);
   auto& outputs = json["outputs"] = nlohmann::ordered_json::array();
   for (std::size_t c = 0; c < report.trajectory.columns(); ++c) {
     const Range range = range_of(report.trajectory, c);

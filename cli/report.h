@@ -2,9 +2,11 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tellegen/realtime/realtime.h"
 #include "tellegen/results/compare.h"
 #include "tellegen/results/trajectory.h"
 #include "tellegen/simulate/simulate.h"
@@ -19,6 +21,7 @@ struct RunReport {
   Trajectory trajectory;
   std::vector<ColumnError> errors;   // against a reference, where one was given
   std::vector<std::string> written;  // files
+  std::optional<RealtimeReport> realtime;
 };
 
 // Final value, lowest and highest of every output, and its error; cut where there are too many for a screen.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/realtime.h"
 #include "cli/report.h"
 #include "tellegen/model/read.h"
 #include "tellegen/model/reading.h"
@@ -33,11 +35,14 @@ struct Request {
   int iterations = 0, start_steps = 0, event_substeps = 0;
   double tolerance = 0.0, agreement = 1e-7;
   bool refactor = false, interpret = false, all = false, wants_json = false, wants_reference = false;
+  RealtimeRequest realtime;
 };
 
 SimulationOptions options_of(const Request& request) {
   SimulationOptions options;
-  options.stop = request.stop.empty() ? 0.0 : read_seconds(named("--stop"), request.stop);
+  options.stop = request.stop.empty()                           ? 0.0
+                 : request.realtime.on && request.stop == "inf" ? std::numeric_limits<double>::infinity()
+                                                                : read_seconds(named("--stop"), request.stop);
   options.step = request.step.empty() ? 0.0 : read_seconds(named("--step"), request.step);
   options.sample = request.sample.empty() ? 0.0 : read_seconds(named("--sample"), request.sample);
   std::vector<std::string> methods;
@@ -108,6 +113,7 @@ void print(const Request& request, const RunReport& report) {
   fmt::print("{}, {}\n", report.model, report.options.method);
   if (request.output.empty() || !report.errors.empty()) fmt::print("\n{}\n", output_table(report));
   fmt::print("{}\n", report.brief);
+  if (report.realtime) fmt::print("\n{}", report.realtime->text());
   for (const std::string& file : report.written) fmt::print("wrote {}\n", file);
 }
 
@@ -137,9 +143,12 @@ void simulate(const Request& request) {
   for (const std::string& text : request.set)
     reading.overrides.push_back(read_assignment(named("--set"), text));
   check_targets(request);
-  const Model model = read_model(request.file, reading);
+  check_addresses(request.realtime);
+  Model model = read_model(request.file, reading);
+  const std::vector<std::string> external = make_external(request.realtime, model);
   const EquationSystem system = build_system(model);
-  RunReport report{model.name, request.file, complete_options(model, given), {}, {}, {}, {}, {}};
+  RunReport report{model.name, request.file, complete_options(model, given), {}, {}, {}, {}, {}, {}};
+  report.options.external = external;
   std::vector<OutputColumn> columns = chosen_columns(system, request.outputs, request.all);
   std::optional<Trajectory> reference;
   if (!request.compare.empty()) reference = read_reference(request.compare, columns, report.options);
@@ -149,8 +158,14 @@ void simulate(const Request& request) {
       solve_reference(system, request.agreement, columns, report);
     } else {
       Simulation simulation(system, report.options, std::move(columns));
-      ProgressBar bar;
-      report.summary = simulation.run(ProgressBar::watched() ? Progress(std::ref(bar)) : Progress());
+      if (request.realtime.on) {
+        RealtimeRun run = run_in_real_time(request.realtime, simulation);
+        report.summary = std::move(run.result);
+        report.realtime = std::move(run.report);
+      } else {
+        ProgressBar bar;
+        report.summary = simulation.run(ProgressBar::watched() ? Progress(std::ref(bar)) : Progress());
+      }
       report.brief = report.summary.brief();
     }
   } catch (const SimulationError& error) {
@@ -163,6 +178,9 @@ void simulate(const Request& request) {
   if (reference && !failed) report.errors = compare(report.trajectory, *reference);
   write_files(request, reference ? &*reference : nullptr, failed, report);
   if (!failed || (request.wants_json && request.json.empty())) print(request, report);
+  if (!failed && report.realtime)
+    if (const std::string why = too_many_missed(request.realtime, *report.realtime); !why.empty())
+      throw StudyError(request.file, why);
   if (!failed) return;
   const auto& kept = report.written;
   throw StudyError(
@@ -234,9 +252,12 @@ void add_simulate(CLI::App& command) {
       ->type_name("LIST")
       ->group(what);
   command.add_flag("--all", r.all, "every variable of the model")->group(what);
-  command.add_option("--compare", r.compare, "reference to report the RMS error of every column against")
-      ->type_name("F.csv")
-      ->group(what);
+  auto* compared =
+      command.add_option("--compare", r.compare, "reference to report the RMS error of every column against")
+          ->type_name("F.csv")
+          ->group(what);
+
+  add_realtime_options(command, r.realtime)->excludes(reference)->excludes(compared);
 
   const char* where = "Where to write";
   command.add_option("--output", r.output, "results over time")->type_name("F.csv|F.h5")->group(where);

@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 const fs::path root = TELLEGEN_SOURCE_DIR;
 const std::string rlc = (root / "models/rlc/model.toml").string();
 const std::string thermal = (root / "models/rc-thermal/model.toml").string();
+const std::string rc_realtime = (root / "models/rc-realtime/model.toml").string();
 std::string bad(const std::string& name) { return (root / "tests/models_bad" / name).string(); }
 
 struct Wrong {
@@ -105,6 +106,34 @@ const std::vector<Wrong> wrong_inputs{
     {"reference_at_other_times",
      {"simulate", rlc, "--sample", "20 ms", "--compare", (root / "models/rlc/reference.csv").string()},
      {"T403", "has a row at t = 0.01 s", "every 0.02 s until 10 s"}},
+    {"realtime_options_without_it",
+     {"simulate", rlc, "--listen", "udp:5000"},
+     {"T401: --listen requires --realtime"}},
+    {"realtime_and_compare",
+     {"simulate", rlc, "--realtime", "--compare", (root / "models/rlc/reference.csv").string()},
+     {"T401: ", "excludes"}},
+    {"endless_without_realtime", {"simulate", rlc, "--stop", "inf"}, {"T401: --stop 'inf' is not a time"}},
+    {"not_an_address",
+     {"simulate", rlc, "--realtime", "--send", "tcp:80"},
+     {"T550: 'tcp:80' is not an address", "unix:PATH"}},
+    {"nothing_to_listen_for",
+     {"simulate", rlc, "--realtime", "--listen", "udp:5000"},
+     {"T401: --listen: the model has no inputs", "[inputs]"}},
+    {"unknown_external",
+     {"simulate", rc_realtime, "--realtime", "--listen", "udp:5000", "--external", "v"},
+     {"T131: there is no input 'v'", "its inputs: 'u'"}},
+    {"external_twice",
+     {"simulate", rc_realtime, "--realtime", "--listen", "udp:5000", "--external", "u, u"},
+     {"T401: --external names 'u' twice"}},
+    {"priority_too_high",
+     {"simulate", rlc, "--realtime", "--priority", "100"},
+     {"T401: --priority: '100' is not a priority, 1 to 99"}},
+    {"negative_misses",
+     {"simulate", rlc, "--realtime", "--max-miss=-1"},
+     {"T401: --max-miss: '-1' is not a whole number from 0 on"}},
+    {"exact_from_outside",
+     {"simulate", rc_realtime, "--realtime", "--listen", "udp:5000", "--method", "exact"},
+     {"T317: method 'exact' cannot follow 'u.value'"}},
     {"not_toml", {"simulate", bad("not_toml.toml")}, {"not_toml.toml:4: T100"}},
     {"every_fault_at_once",
      {"simulate", bad("unknown_names.toml")},

@@ -63,7 +63,7 @@ SimulationOptions complete_options(const Model& model, SimulationOptions given) 
   choose("form", given.form, {"auto", "tableau", "minimal"});
   choose("start", given.start, {"trapezoidal", "constant"});
   const auto positive = [&](const char* what, double value) {
-    if (!(value > 0.0) || !std::isfinite(value))
+    if (!(value > 0.0) || (!std::isfinite(value) && what != std::string_view("stop")))
       wrong(fmt::format("{} must be a positive time, it is {:g} s", what, value),
             {fmt::format("give --{0} on the command line or {0} in [simulation]", what)});
   };
@@ -150,25 +150,27 @@ void Simulation::prepare(const SimulationOptions& options) {
     if (e.name == options.method) integrator_ = e.make(problem_);
 }
 
+void Simulation::first_row(double* row) const {
+  ExprMap<double> at{{problem_.system->model->pool->symbol("t"), 0.0}};
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    const Expr output = problem_.outputs[k];
+    for (Expr s : symbols_of(std::span(&output, 1)))
+      if (s.name()[0] == 'x') at[s] = problem_.initial.x[std::stol(s.name().substr(1))];
+    row[k] = evaluate(output, at);
+  }
+}
+
 SimulationResult Simulation::run(const Progress& progress) {
   using Clock = std::chrono::steady_clock;
   const FlushDenormals flush;
   SimulationResult result;
-  const double sample = problem_.step * static_cast<double>(problem_.stride);
+  const double sample = sample_interval();
   const auto samples = static_cast<std::int64_t>(std::floor(problem_.options.stop / sample * (1 + 1e-9)));
   const auto width = static_cast<std::int64_t>(outputs_.size());
   result.step = problem_.step;
   result.t.resize(samples + 1);
   result.values.resize((samples + 1) * width);
-
-  // The first row: initial values.
-  ExprMap<double> at{{problem_.system->model->pool->symbol("t"), 0.0}};
-  for (std::int64_t k = 0; k < width; ++k) {
-    const Expr output = problem_.outputs[k];
-    for (Expr s : symbols_of(std::span(&output, 1)))
-      if (s.name()[0] == 'x') at[s] = problem_.initial.x[std::stol(s.name().substr(1))];
-    result.values[k] = evaluate(output, at);
-  }
+  first_row(result.values.data());
 
   // Chunks of samples: often enough for a progress bar, seldom enough not to matter.
   const std::int64_t chunk = std::max<std::int64_t>(1, samples / 200);

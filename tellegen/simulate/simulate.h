@@ -44,9 +44,14 @@ class Simulation {
              std::vector<OutputColumn> outputs);
   ~Simulation();
   SimulationResult run(const Progress& progress = {});
-  Integrator& integrator() { return *integrator_; }  // to step it oneself (realtime)
   const Problem& problem() const { return problem_; }
   const EquationSystem& system() const { return *problem_.system; }
+
+  // What run() is made of, for a loop with a clock of its own (tellegen/realtime/).
+  Integrator& integrator() { return *integrator_; }
+  const std::vector<OutputColumn>& outputs() const { return outputs_; }
+  double sample_interval() const { return problem_.step * static_cast<double>(problem_.stride); }
+  void first_row(double* row) const;  // initial values of the outputs, in SI
 
  private:
   void prepare(const SimulationOptions& options);

@@ -1,0 +1,180 @@
+#include "cli/realtime.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "tellegen/model/reading.h"
+
+namespace tellegen {
+namespace {
+
+std::atomic<bool> asked_to_stop{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// The first signal ends the run with its report; a second one ends the program at once.
+class StopSignals {
+ public:
+  StopSignals() {
+    asked_to_stop = false;
+    struct sigaction action {};
+    action.sa_handler = [](int) { asked_to_stop = true; };
+    action.sa_flags = SA_RESETHAND;
+    sigaction(SIGINT, &action, &before_[0]);
+    sigaction(SIGTERM, &action, &before_[1]);
+  }
+  ~StopSignals() {
+    sigaction(SIGINT, &before_[0], nullptr);
+    sigaction(SIGTERM, &before_[1], nullptr);
+  }
+  StopSignals(const StopSignals&) = delete;
+
+ private:
+  struct sigaction before_[2];
+};
+
+std::string with_unit(const std::string& name, const std::string& unit) {
+  return unit.empty() ? name : fmt::format("{} [{}]", name, unit);
+}
+
+std::string plain_list(const std::vector<std::string>& items) {
+  return fmt::format("{}", fmt::join(items, ", "));
+}
+
+std::string input_list(const Simulation& simulation) {
+  std::vector<std::string> list;
+  for (const std::string& name : simulation.problem().options.external)
+    for (const ModelInput& input : simulation.system().model->inputs)
+      if (input.name == name) list.push_back(with_unit(name, input.unit));
+  return plain_list(list);
+}
+
+std::string output_list(const Simulation& simulation) {
+  std::vector<std::string> list;
+  for (const OutputColumn& column : simulation.outputs()) list.push_back(with_unit(column.name, column.unit));
+  return plain_list(list);
+}
+
+nlohmann::ordered_json to_json(const DurationHistogram& histogram) {
+  nlohmann::ordered_json json{{"median", histogram.quantile(0.5)},
+                              {"p9999", histogram.quantile(0.9999)},
+                              {"worst", histogram.longest()},
+                              {"histogram", nlohmann::ordered_json::array()}};
+  for (const auto& bin : histogram.bins())
+    json["histogram"].push_back({{"to", bin.to}, {"count", bin.count}});
+  return json;
+}
+
+}  // namespace
+
+CLI::Option* add_realtime_options(CLI::App& command, RealtimeRequest& request) {
+  const char* group = "In real time";
+  auto* on = command.add_flag("--realtime", request.on,
+                              "pace the run by the wall clock, a period a sample interval; --stop inf: until "
+                              "Ctrl-C");
+  on->group(group);
+  const auto add = [&](CLI::Option* option, const char* type) {
+    if (*type) option->type_name(type);
+    return option->needs(on)->group(group);
+  };
+  auto* listen = add(command.add_option("--listen", request.listen, "take inputs from there"),
+                     "udp:[HOST:]PORT|unix:PATH");
+  add(command.add_option("--send", request.send, "send outputs there, every sample"),
+      "udp:[HOST:]PORT|unix:PATH");
+  add(command.add_option("--external", request.external,
+                         "which inputs come from outside, in the packet's order; all if not given"),
+      "LIST")
+      ->needs(listen);
+  add(command.add_option("--priority", request.priority, "SCHED_FIFO at this priority, 1 to 99"), "N")
+      ->check([](const std::string& text) {
+        const bool good = not_positive_count(text).empty() && text.size() < 3;
+        return good ? "" : fmt::format("'{}' is not a priority, 1 to 99", text);
+      });
+  add(command.add_flag("--lock-memory", request.lock_memory, "keep all memory from being swapped out"), "");
+  add(command.add_option("--max-miss", request.max_miss,
+                         "exit code 1 where more deadlines than this are missed"),
+      "N")
+      ->check([](const std::string& text) {
+        const bool count =
+            !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == text.npos;
+        return count ? "" : fmt::format("'{}' is not a whole number from 0 on", text);
+      });
+  return on;
+}
+
+void check_addresses(const RealtimeRequest& request) {
+  for (const std::string& text : {request.listen, request.send})
+    if (!text.empty()) const Address address(text);
+}
+
+std::vector<std::string> make_external(const RealtimeRequest& request, Model& model) {
+  if (request.listen.empty()) return {};
+  std::vector<std::string> names = split_list(request.external);
+  if (names.empty())
+    for (const ModelInput& input : model.inputs)
+      if (input.name.find('.') == std::string::npos) names.push_back(input.name);  // not a subsystem's
+  const auto wrong = [](std::string message, std::vector<std::string> details) {
+    return command_fault("tellegen simulate", "T401", std::move(message), std::move(details));
+  };
+  if (names.empty())
+    throw wrong("--listen: the model has no inputs that could come from outside",
+                {"they stand in its section [inputs]: u = { value = 0.0, unit = \"V\" }"});
+  for (auto name = names.begin(); name != names.end(); ++name)
+    if (std::find(names.begin(), name, *name) != name)
+      throw wrong(fmt::format("--external names '{}' twice", *name), {});
+  for (const std::string& name : names) tellegen::make_external(model, name);
+  return names;
+}
+
+RealtimeRun run_in_real_time(const RealtimeRequest& request, Simulation& simulation) {
+  const auto address = [](const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional<Address>(text);
+  };
+  std::optional<Exchange> exchange;
+  if (!request.listen.empty() || !request.send.empty())
+    exchange.emplace(address(request.listen), address(request.send),
+                     simulation.problem().options.external.size(), simulation.outputs().size());
+  const double stop = simulation.problem().options.stop;
+  fmt::print(stderr, "{}, a period of {}\n",
+             std::isfinite(stop) ? fmt::format("until t = {:g} s", stop) : "until Ctrl-C",
+             duration_text(simulation.sample_interval()));
+  if (!request.listen.empty())
+    fmt::print(stderr, "inputs from {}: {}\n", request.listen, input_list(simulation));
+  if (!request.send.empty()) fmt::print(stderr, "outputs to {}: {}\n", request.send, output_list(simulation));
+  MonotonicClock clock;
+  const StopSignals signals;
+  return run_realtime(simulation, {.priority = request.priority, .lock_memory = request.lock_memory},
+                      exchange ? &*exchange : nullptr, clock, asked_to_stop);
+}
+
+std::string too_many_missed(const RealtimeRequest& request, const RealtimeReport& report) {
+  if (!request.max_miss || report.missed <= *request.max_miss) return {};
+  return fmt::format("{} of {} deadlines were missed, and --max-miss allows {}", report.missed,
+                     report.periods, *request.max_miss);
+}
+
+nlohmann::ordered_json to_json(const RealtimeReport& report) {
+  const PacketCounts& p = report.packets;
+  nlohmann::ordered_json json{{"period", report.period},
+                              {"periods", report.periods},
+                              {"missed", report.missed},
+                              {"interrupted", report.interrupted},
+                              {"kept_from", report.kept_from},
+                              {"lateness", to_json(report.lateness)},
+                              {"execution", to_json(report.execution)}};
+  if (report.listened)
+    json["packets_in"] = {{"received", p.received},   {"lost", p.lost},
+                          {"late", p.late},           {"duplicate", p.duplicate},
+                          {"malformed", p.malformed}, {"superseded", p.superseded},
+                          {"restarts", p.restarts},   {"held_periods", p.held}};
+  if (report.sent) json["packets_out"] = {{"sent", p.sent}, {"not_sent", p.unsent}};
+  return json;
+}
+
+}  // namespace tellegen
