@@ -10,9 +10,9 @@
 #include "cli/arguments.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
+#include "cli/model_file.h"
 #include "cli/progress.h"
 #include "cli/report.h"
-#include "tellegen/model/read.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/plot.h"
@@ -137,7 +137,7 @@ void simulate(const Request& request) {
   for (const std::string& text : request.set)
     reading.overrides.push_back(read_assignment(named("--set"), text));
   check_targets(request);
-  const Model model = read_model(request.file, reading);
+  const Model model = read_model_file(request.file, reading);
   const EquationSystem system = build_system(model);
   RunReport report{model.name, request.file, complete_options(model, given), {}, {}, {}, {}, {}};
   std::vector<OutputColumn> columns = chosen_columns(system, request.outputs, request.all);
@@ -174,7 +174,7 @@ void simulate(const Request& request) {
 void add_simulate(CLI::App& command) {
   auto request = std::make_shared<Request>();
   Request& r = *request;
-  command.add_option("FILE", r.file, "model file")->required();
+  command.add_option("FILE", r.file, "model file or SPICE netlist")->required();
   std::string methods = "integration method:";
   for (const IntegratorEntry& entry : integrators()) methods += fmt::format(" {}", entry.name);
 
