@@ -6,8 +6,8 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/inspect.h"
+#include "cli/model_file.h"
 #include "cli/report.h"
-#include "tellegen/model/read.h"
 #include "tellegen/simulate/initial.h"
 
 namespace tellegen {
@@ -102,7 +102,7 @@ void check(const Request& request) {
   for (const std::string& text : request.set)
     reading.overrides.push_back(read_assignment({"tellegen check", "--set"}, text));
   try {
-    const Model model = read_model(request.file, reading);
+    const Model model = read_model_file(request.file, reading);
     const Inspection found = inspect(model);
     if (request.json)
       fmt::print("{}", json_text(to_json(found)));
@@ -129,7 +129,7 @@ void check(const Request& request) {
 
 void add_check(CLI::App& command) {
   auto request = std::make_shared<Request>();
-  command.add_option("FILE", request->file, "model file")->required();
+  command.add_option("FILE", request->file, "model file or SPICE netlist")->required();
   command.add_option("--set", request->set, "replace a parameter: --set R1=2ohm; once for each")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);

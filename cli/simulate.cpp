@@ -11,10 +11,10 @@
 #include "cli/arguments.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
+#include "cli/model_file.h"
 #include "cli/progress.h"
 #include "cli/realtime.h"
 #include "cli/report.h"
-#include "tellegen/model/read.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/plot.h"
@@ -144,7 +144,7 @@ void simulate(const Request& request) {
     reading.overrides.push_back(read_assignment(named("--set"), text));
   check_targets(request);
   check_addresses(request.realtime);
-  Model model = read_model(request.file, reading);
+  Model model = read_model_file(request.file, reading);
   const std::vector<std::string> external = make_external(request.realtime, model);
   const EquationSystem system = build_system(model);
   RunReport report{model.name, request.file, complete_options(model, given), {}, {}, {}, {}, {}, {}};
@@ -195,7 +195,7 @@ void simulate(const Request& request) {
 void add_simulate(CLI::App& command) {
   auto request = std::make_shared<Request>();
   Request& r = *request;
-  command.add_option("FILE", r.file, "model file")->required();
+  command.add_option("FILE", r.file, "model file or SPICE netlist")->required();
   std::string methods = "integration method:";
   for (const IntegratorEntry& entry : integrators()) methods += fmt::format(" {}", entry.name);
 

@@ -31,6 +31,7 @@
 #include "tellegen/graph/faults.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/read.h"
+#include "tellegen/netlist/faults.h"
 #include "tellegen/results/test_folder.h"
 #include "tellegen/simulate/integrator.h"
 #include "tellegen/symbolic/functions.h"
@@ -102,7 +103,7 @@ std::map<std::string, std::string> documented_faults() {
 
 TEST(Docs, errors_lists_every_fault_with_its_meaning) {
   const auto documented = documented_faults();
-  for (const auto& codes : {fault_codes(), topology_fault_codes()})
+  for (const auto& codes : {fault_codes(), topology_fault_codes(), netlist_fault_codes()})
     for (const FaultCode& fault : codes) {
       const auto found = documented.find(std::string(fault.code));
       ASSERT_NE(found, documented.end()) << fault.code;
@@ -371,9 +372,9 @@ TEST(Docs, the_readmes_of_the_models_tell_how_to_run_them) {
 // Pages link to pages and pictures that are there.
 TEST(Docs, links_lead_somewhere) {
   const std::regex pattern(R"(\]\(([^)#:]+)(#[^)]*)?\))");
-  for (const std::string name :
-       {"README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/model-file.md", "docs/errors.md",
-        "docs/theory.md", "docs/realtime.md", "docs/architecture.md", "docs/library.md"}) {
+  for (const std::string name : {"README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/model-file.md",
+                                 "docs/errors.md", "docs/theory.md", "docs/realtime.md",
+                                 "docs/architecture.md", "docs/library.md", "docs/netlists.md"}) {
     const std::string text = page(name);
     for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
       EXPECT_TRUE(fs::exists((root / name).parent_path() / (*at)[1].str())) << name << ": " << (*at)[0];

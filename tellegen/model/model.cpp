@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
@@ -33,6 +34,47 @@ std::optional<VariableRef> find_in_component(const Model& model, int component, 
   for (std::size_t k = 0; k < kind.outputs.size(); ++k)
     if (kind.outputs[k].name == name) return ref(What::output, k);
   return std::nullopt;
+}
+
+// The formula of an output called V(a) or I(r1), with `inner` the text between the brackets; empty: none.
+Expr displayed_formula(const Model& model, char letter, std::string_view inner) {
+  std::string name = {letter, '('};
+  for (const char c : inner)
+    if (c != ' ') name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (name == "V(0" || name == "V(gnd") return model.pool->number(0.0);
+  const auto found = model.formulas.find(name + ")");
+  return found == model.formulas.end() ? Expr() : found->second;
+}
+
+// V(a), V(a, b) and I(r1) in any case, where there are such outputs, replaced by symbols.
+std::string with_symbols(const Model& model, std::string_view text, ExprMap<Expr>& meanings) {
+  std::string result;
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    const char letter = static_cast<char>(std::toupper(static_cast<unsigned char>(text[k])));
+    const auto word = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; };
+    const auto close = text.find(')', k);
+    const bool starts = (letter == 'V' || letter == 'I') && text.substr(k + 1).starts_with('(') &&
+                        close != std::string_view::npos && (k == 0 || !word(text[k - 1]));
+    Expr formula;
+    if (starts) {
+      const std::string_view inner = text.substr(k + 2, close - k - 2);
+      const auto comma = inner.find(',');
+      formula = displayed_formula(model, letter, inner.substr(0, comma));
+      if (formula && comma != std::string_view::npos) {
+        const Expr second = displayed_formula(model, letter, inner.substr(comma + 1));
+        formula = letter == 'V' && second ? formula - second : Expr();
+      }
+    }
+    if (!formula) {
+      result += text[k];
+      continue;
+    }
+    const std::string name = fmt::format("$display{}", meanings.size());
+    meanings[model.pool->symbol(name)] = formula;
+    result += name;
+    k = close;
+  }
+  return result;
 }
 
 std::string node_variable(const Model& model, int node) {
@@ -127,8 +169,15 @@ Expr in_full_names(const Model& model, int index, Expr local_value) {
   return substitute(local_value, replacements, tables);
 }
 
-Expr parse_value(const Model& model, std::string_view text, const Place& place) {
+bool is_display_name(std::string_view name) {
+  return name.size() > 3 && (name.starts_with("V(") || name.starts_with("I(")) && name.ends_with(')') &&
+         name.find_first_of("(),", 2) == name.size() - 1;
+}
+
+Expr parse_value(const Model& model, std::string_view given, const Place& place) {
   Pool& pool = *model.pool;
+  ExprMap<Expr> displayed;
+  const std::string text = with_symbols(model, given, displayed);
   Expr value;
   try {
     if (const auto quantity = units().parse(text)) return pool.number(quantity->si);
@@ -142,6 +191,10 @@ Expr parse_value(const Model& model, std::string_view text, const Place& place) 
   FaultList faults;
   ExprMap<Expr> replacements;
   for (Expr symbol : symbols_of(std::span(&value, 1))) {
+    if (const auto formula = displayed.find(symbol); formula != displayed.end()) {
+      replacements[symbol] = formula->second;
+      continue;
+    }
     std::string_view name = symbol.name();
     const bool rate = name.starts_with("der(") && name.ends_with(")");
     if (rate) name = name.substr(4, name.size() - 5);

@@ -119,8 +119,12 @@ Expr output_value(const Model& model, const VariableRef& ref);
 void make_external(Model& model, std::string_view input);
 
 // An expression written by a user after the model was read (`--of`, `--outputs`): parsed and its names
-// checked against the model. Throws ModelError.
+// checked against the model. Outputs called V(out) may be used in any case, and V(a, b) is a difference of
+// two. Throws ModelError.
 Expr parse_value(const Model& model, std::string_view text, const Place& place);
+
+// V(out), I(x1.r1): an output may be called so, though no expression of the file can use the name.
+bool is_display_name(std::string_view name);
 
 // Names a user may have meant by a wrong one, for a suggestion.
 std::vector<std::string> names_near(const Model& model, std::string_view name);

@@ -70,7 +70,8 @@ void ModelReader::read_names(int scope, std::string_view section, Named::What wh
   if (!table || !at.is(*table, Value::Type::table, fmt::format("'{}'", section))) return;
   constexpr std::string_view singular[] = {"a parameter", "an input", "a sensor", "an output"};
   for (const Value& entry : table->items) {
-    if (!check_name(at, entry, entry.key, singular[static_cast<int>(what)])) continue;
+    const bool quoted = what == Named::What::output && is_display_name(entry.key);
+    if (!quoted && !check_name(at, entry, entry.key, singular[static_cast<int>(what)])) continue;
     const auto [place, fresh] =
         scopes_[scope]->names.try_emplace(entry.key, Named{.what = what, .entry = &entry});
     if (fresh)

@@ -1,0 +1,172 @@
+#include "tellegen/netlist/circuit.h"
+
+#include <fmt/format.h>
+
+#include "tellegen/model/reading.h"
+#include "tellegen/netlist/faults.h"
+
+namespace tellegen {
+namespace {
+
+std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of(" \t")); }
+
+std::string_view rest_of(const std::string& text) {
+  const auto blank = text.find_first_of(" \t");
+  return blank == std::string::npos ? std::string_view() : std::string_view(text).substr(blank + 1);
+}
+
+class Sorter {
+ public:
+  Sorter() : top_(std::make_unique<Circuit>()), at_(top_.get()) {}
+
+  std::unique_ptr<Circuit> sort(const Cards& cards) {
+    for (const Card& card : cards.cards) {
+      try {
+        sort(card);
+      } catch (const ModelError& error) {
+        faults_.add(error);
+      }
+    }
+    if (at_ != top_.get())
+      faults_.add(at_->place, "T504", fmt::format("the subcircuit '{}' does not end", at_->name),
+                  {"it ends with '.ends'"});
+    faults_.throw_if_any();
+    return std::move(top_);
+  }
+
+ private:
+  void sort(const Card& card) {
+    const std::string word = first_word(card.text);
+    if (word[0] != '.') {
+      at_->elements.push_back(card);
+    } else if (word == ".subckt") {
+      begin_subcircuit(card);
+    } else if (word == ".ends" || word == ".eom") {
+      if (at_ == top_.get()) throw netlist_fault(card.place, "T504", ".ends without a .subckt");
+      at_ = stack_.back();
+      stack_.pop_back();
+    } else if (word == ".param" || word == ".parameter" || word == ".parameters" || word == ".csparam") {
+      for (const Assignment& a : assignments_of(rest_of(card.text), card.place)) {
+        // .param f(x) = x*2 defines a function, as .func does.
+        if (a.name.find('(') != std::string::npos)
+          function(a.name, a.text, card.place);
+        else
+          parameter(a, card.place);
+      }
+    } else if (word == ".func") {
+      function(card);
+    } else if (word == ".model") {
+      model(card);
+    } else if (word == ".ic" || word == ".nodeset") {
+      at_->elements.push_back(card);
+    } else {
+      // Analyses and options hold for everything, wherever they stand.
+      top_->directives.push_back(card);
+    }
+  }
+
+  void begin_subcircuit(const Card& card) {
+    std::vector<Field> fields = fields_of(card);
+    std::string text = card.text;
+    // "params:" may announce what follows.
+    std::erase_if(fields, [](const Field& f) { return f.is("params:") || f.is("param:"); });
+    if (fields.size() < 2 || !fields[1].is_value())
+      throw netlist_fault(card.place, "T504", ".subckt has no name");
+    auto inner = std::make_unique<Circuit>();
+    inner->name = fields[1].text;
+    inner->parent = at_;
+    inner->place = card.place;
+    const auto given = take_assignments(fields);
+    for (const Assignment& a : given) inner->defaults[a.name] = {a.text, card.place};
+    for (std::size_t k = 2; k < fields.size(); ++k) {
+      if (fields[k].type == Field::Type::open || fields[k].type == Field::Type::close) continue;
+      if (fields[k].type != Field::Type::word)
+        throw netlist_fault(card.place, "T504",
+                            fmt::format("'{}' cannot be a node of the subcircuit", fields[k].text),
+                            {"nodes come first, then parameters as name=value"});
+      inner->ports.push_back(fields[k].text);
+    }
+    Circuit* circuit = inner.get();
+    const auto [entry, fresh] = at_->subcircuits.try_emplace(inner->name, std::move(inner));
+    if (!fresh) {
+      // Sorted on, so that its .ends is not one too many.
+      spare_.push_back(std::move(inner));
+      faults_.add(card.place, "T509", fmt::format("there are two subcircuits '{}'", entry->first),
+                  {fmt::format("the other begins in line {} of '{}'", entry->second->place.line,
+                               entry->second->place.file)});
+    }
+    stack_.push_back(at_);
+    at_ = circuit;
+  }
+
+  void parameter(const Assignment& a, const Place& place) {
+    // As in ngspice the last one counts.
+    if (at_->parameters.insert_or_assign(a.name, ParameterCard{a.text, place}).second)
+      at_->parameter_order.push_back(a.name);
+  }
+
+  // .func f(a, b) {body}, .func f(a,b)='body'
+  void function(const Card& card) {
+    const std::string_view text = rest_of(card.text);
+    const auto close = text.find(')');
+    if (close == std::string_view::npos)
+      throw netlist_fault(card.place, "T502", "a .func needs its arguments: .func f(x) {x*2}");
+    std::string_view body = text.substr(close + 1);
+    while (!body.empty() && (body.front() == ' ' || body.front() == '\t' || body.front() == '='))
+      body.remove_prefix(1);
+    function(std::string(text.substr(0, close + 1)), std::string(body), card.place);
+  }
+
+  void function(const std::string& head, const std::string& body, const Place& place) {
+    FunctionCard card;
+    card.place = place;
+    card.body = body;
+    const std::vector<Field> fields = fields_of({place, head});
+    if (fields.size() < 3 || fields[0].type != Field::Type::word || fields[1].type != Field::Type::open ||
+        body.empty())
+      throw netlist_fault(place, "T502", "a .func needs a name, arguments and a body: .func f(x) {x*2}");
+    for (std::size_t k = 2; k + 1 < fields.size(); ++k) card.arguments.push_back(fields[k].text);
+    at_->functions.insert_or_assign(fields[0].text, std::move(card));
+  }
+
+  void model(const Card& card) {
+    std::vector<Field> fields = fields_of(card);
+    if (fields.size() < 3 || fields[1].type != Field::Type::word || fields[2].type != Field::Type::word)
+      throw netlist_fault(card.place, "T503", ".model needs a name and a type: .model name d(is=1e-14)");
+    ModelCard model;
+    model.name = fields[1].text;
+    model.type = fields[2].text;
+    model.place = card.place;
+    for (std::size_t k = 3; k < fields.size();) {
+      if (fields[k].type == Field::Type::open || fields[k].type == Field::Type::close) {
+        ++k;
+      } else if (k + 2 < fields.size() && fields[k].type == Field::Type::word &&
+                 fields[k + 1].type == Field::Type::equals && fields[k + 2].is_value()) {
+        model.values.push_back({fields[k].text, fields[k + 2].text});
+        k += 3;
+      } else {
+        throw netlist_fault(
+            card.place, "T503",
+            fmt::format("'{}' of the model '{}' is not a name and a value", fields[k].text, model.name),
+            {"it is written name=value"});
+      }
+    }
+    const auto [entry, fresh] = at_->models.try_emplace(model.name, model);
+    if (!fresh)
+      throw netlist_fault(card.place, "T509", fmt::format("there are two models '{}'", model.name),
+                          {fmt::format("the other stands in line {} of '{}'", entry->second.place.line,
+                                       entry->second.place.file)});
+  }
+
+  std::unique_ptr<Circuit> top_;
+  Circuit* at_;
+  std::vector<Circuit*> stack_;
+  std::vector<std::unique_ptr<Circuit>> spare_;
+  FaultList faults_;
+};
+
+}  // namespace
+
+std::unique_ptr<Circuit> sort_cards(const Cards& cards) { return Sorter().sort(cards); }
+
+}  // namespace tellegen

@@ -1,0 +1,49 @@
+// The cards sorted: what a netlist, or one of its subcircuits, defines and contains. Nothing is translated
+// yet.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tellegen/netlist/expressions.h"
+#include "tellegen/netlist/fields.h"
+#include "tellegen/netlist/lines.h"
+
+namespace tellegen {
+
+struct ParameterCard {
+  std::string text;
+  Place place;
+};
+
+struct ModelCard {  // .model name type(name=value ...)
+  std::string name, type;
+  std::vector<Assignment> values;
+  Place place;
+};
+
+struct FunctionCard : SpiceFunction {
+  Place place;
+};
+
+struct Circuit {
+  std::string name;                                 // empty: the netlist itself
+  std::vector<std::string> ports;                   // of a .subckt
+  std::map<std::string, ParameterCard> defaults;    // of its own line, which an X may replace
+  std::map<std::string, ParameterCard> parameters;  // .param
+  std::vector<std::string> parameter_order;
+  std::map<std::string, FunctionCard> functions;
+  std::map<std::string, ModelCard> models;
+  std::map<std::string, std::unique_ptr<Circuit>> subcircuits;
+  std::vector<Card> elements;    // and .ic, .nodeset
+  std::vector<Card> directives;  // all others; of the netlist itself only
+  const Circuit* parent = nullptr;
+  Place place;
+};
+
+// Throws ModelError with every fault of the cards' form.
+std::unique_ptr<Circuit> sort_cards(const Cards& cards);
+
+}  // namespace tellegen

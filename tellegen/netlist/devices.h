@@ -1,0 +1,37 @@
+// library/spice.toml: which kind of the library a .model type stands for. Data; see the head of that file.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tellegen/netlist/fields.h"
+
+namespace tellegen {
+
+struct DeviceKind {
+  std::string type;  // "npn"
+  char letter = 0;   // of the elements that use it
+  std::string kind;  // "electrical.bjt"
+  std::vector<std::string> ports;
+  std::string current;                         // into its first terminal; % is the component
+  std::map<std::string, std::string> names;    // SPICE's parameters, of model and element, and their values
+  std::map<std::string, std::string> aliases;  // other names of them
+  std::vector<std::string> positional;         // of the element's line, after the model
+  std::vector<Assignment> values;              // parameter of the kind, formula of SPICE's names
+  std::vector<Assignment> series;              // a resistor before that port, where the formula is not zero
+  std::map<std::string, double> neutral;       // accepted at this value only
+  std::vector<std::string> without_effect;     // accepted, no part of a transient here
+  struct State {
+    std::string variable, start, storage;  // no state where `storage` is zero
+  };
+  std::vector<State> states;
+};
+
+using DeviceTable = std::map<std::string, DeviceKind>;
+
+// Throws ModelError where the file is missing or wrong.
+DeviceTable read_devices(const std::filesystem::path& library);
+
+}  // namespace tellegen

@@ -1,0 +1,143 @@
+#include "tellegen/netlist/flatten.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tellegen/model/reading.h"
+#include "tellegen/netlist/faults.h"
+
+namespace tellegen {
+namespace {
+
+constexpr std::size_t most_elements = 20'000'000;
+
+class Flattener {
+ public:
+  explicit Flattener(FlatCircuit& flat) : flat_(flat) {}
+
+  void enter(const Instance& at) {
+    for (const Card& card : at.circuit->elements) {
+      if (card.text[0] == '.') {
+        flat_.conditions.push_back({&card, &at, ""});
+        continue;
+      }
+      const std::string name = card.text.substr(0, card.text.find_first_of(" \t(,="));
+      Element element{&card, &at, at.prefix + name};
+      try {
+        if (!names_.insert(element.name).second)
+          throw netlist_fault(card.place, "T509", fmt::format("there are two elements '{}'", element.name));
+        if (flat_.elements.size() >= most_elements || flat_.instances.size() >= most_elements)
+          throw netlist_fault(card.place, "T510",
+                              fmt::format("the netlist has more than {} elements", most_elements));
+        if (element.letter() == 'x')
+          expand(element);
+        else
+          flat_.elements.push_back(std::move(element));
+      } catch (const ModelError& error) {
+        if (error.faults()[0].code == "T510") throw;
+        faults_.add(error);
+      }
+    }
+  }
+
+  void throw_if_any() { faults_.throw_if_any(); }
+
+ private:
+  void expand(const Element& element) {
+    const Place& place = element.card->place;
+    std::vector<Field> fields = fields_of(*element.card);
+    std::erase_if(fields, [](const Field& f) {
+      return f.is("params:") || f.is("param:") || f.type == Field::Type::open || f.type == Field::Type::close;
+    });
+    const auto given = take_assignments(fields);
+    for (const Field& field : fields)
+      if (field.type != Field::Type::word)
+        throw netlist_fault(place, "T502", fmt::format("'{}' makes no sense here", field.text),
+                            {"a subcircuit is used as: x1 node ... name parameter=value ..."});
+    if (fields.size() < 2) throw netlist_fault(place, "T502", "the name of the subcircuit is missing");
+    const std::string& name = fields.back().text;
+    const Circuit* circuit = element.at->subcircuit(name);
+    if (!circuit) {
+      std::vector<std::string> known;
+      for (const Circuit* c = element.at->circuit; c; c = c->parent)
+        for (const auto& [other, inner] : c->subcircuits) known.push_back(other);
+      throw netlist_fault(place, "T504", fmt::format("there is no subcircuit '{}'", name),
+                          {did_you_mean(name, known)});
+    }
+    for (const Instance* i = element.at; i; i = i->parent)
+      if (i->circuit == circuit)
+        throw netlist_fault(place, "T507", fmt::format("the subcircuit '{}' contains itself", name));
+    if (fields.size() - 2 != circuit->ports.size())
+      throw netlist_fault(place, "T504",
+                          fmt::format("'{}' has {} nodes, and '{}' joins {}", name, circuit->ports.size(),
+                                      element.name, fields.size() - 2),
+                          {fmt::format("the subcircuit begins in line {} of '{}'", circuit->place.line,
+                                       circuit->place.file)});
+    Instance& inner = flat_.instances.emplace_back();
+    inner.circuit = circuit;
+    inner.parent = element.at;
+    inner.prefix = element.name + ".";
+    inner.global = &flat_.global;
+    for (std::size_t k = 0; k < circuit->ports.size(); ++k)
+      inner.nodes[circuit->ports[k]] = element.at->node(fields[k + 1].text);
+    for (const Assignment& a : given) {
+      const bool known = circuit->defaults.contains(a.name) || circuit->parameters.contains(a.name);
+      if (!known && a.name != "m") {
+        std::vector<std::string> names;
+        for (const auto& [other, card] : circuit->defaults) names.push_back(other);
+        for (const auto& [other, card] : circuit->parameters) names.push_back(other);
+        throw netlist_fault(place, "T504", fmt::format("'{}' has no parameter '{}'", name, a.name),
+                            {did_you_mean(a.name, names)});
+      }
+      if (!known)
+        throw netlist_fault(place, "T504", "a multiplier 'm' of a subcircuit is not supported",
+                            {"use several, or a parameter of the subcircuit"});
+      inner.given[a.name] = {a.text, place};
+    }
+    enter(inner);
+  }
+
+  FlatCircuit& flat_;
+  FaultList faults_;
+  std::unordered_set<std::string> names_;
+};
+
+}  // namespace
+
+std::string Instance::node(const std::string& name) const {
+  if (name == "0" || name == "gnd") return "0";
+  if (const auto port = nodes.find(name); port != nodes.end()) return port->second;
+  return global->contains(name) ? name : prefix + name;
+}
+
+const ModelCard* Instance::model(const std::string& name) const {
+  for (const Circuit* c = circuit; c; c = c->parent)
+    if (const auto found = c->models.find(name); found != c->models.end()) return &found->second;
+  return nullptr;
+}
+
+const Circuit* Instance::subcircuit(const std::string& name) const {
+  for (const Circuit* c = circuit; c; c = c->parent)
+    if (const auto found = c->subcircuits.find(name); found != c->subcircuits.end())
+      return found->second.get();
+  return nullptr;
+}
+
+std::unique_ptr<FlatCircuit> flatten(const Circuit& circuit) {
+  auto flat = std::make_unique<FlatCircuit>();
+  for (const Card& card : circuit.directives)
+    if (card.text.starts_with(".global")) {
+      const auto fields = fields_of(card);
+      for (std::size_t k = 1; k < fields.size(); ++k) flat->global.insert(fields[k].text);
+    }
+  Instance& top = flat->instances.emplace_back();
+  top.circuit = &circuit;
+  top.global = &flat->global;
+  Flattener flattener(*flat);
+  flattener.enter(top);
+  flattener.throw_if_any();
+  return flat;
+}
+
+}  // namespace tellegen

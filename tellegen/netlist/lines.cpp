@@ -1,0 +1,204 @@
+#include "tellegen/netlist/lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "tellegen/model/document.h"
+#include "tellegen/netlist/faults.h"
+
+namespace tellegen {
+namespace fs = std::filesystem;
+namespace {
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// What stands before `;`, `//`, or a `$` with blanks around it; not inside quotes, where a path may be.
+std::string_view without_comment(std::string_view line) {
+  char quote = 0;
+  for (std::size_t k = 0; k < line.size(); ++k) {
+    const char c = line[k];
+    if (quote) {
+      if (c == quote) quote = 0;
+      continue;
+    }
+    if (c == '"' || c == '\'') quote = c;
+    const bool alone = (k == 0 || is_space(line[k - 1]) || line[k - 1] == ',') &&
+                       (k + 1 == line.size() || is_space(line[k + 1]));
+    if (c == ';' || (c == '$' && alone) || (c == '/' && line.substr(k).starts_with("//")))
+      return line.substr(0, k);
+  }
+  return line;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+// The words of .include and .lib in their own case, without their quotes.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t k = 0; k < text.size();) {
+    if (is_space(text[k])) {
+      ++k;
+      continue;
+    }
+    const bool quoted = text[k] == '"' || text[k] == '\'';
+    const std::size_t end = quoted ? text.find(text[k], k + 1) : text.find_first_of(" \t", k);
+    words.emplace_back(text.substr(k + quoted, end == std::string_view::npos ? end : end - k - quoted));
+    if (end == std::string_view::npos) break;
+    k = end + 1;
+  }
+  return words;
+}
+
+class Reader {
+ public:
+  explicit Reader(const fs::path& file) : stack_{fs::weakly_canonical(file).string() + "\n"} {}
+  Cards cards;
+
+  // `section`: only what stands between `.lib section` and `.endl`; empty: everything.
+  void read(const fs::path& file, std::string_view text, const std::string& section, bool titled) {
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+    const std::string name = file.string();
+    const bool wanted_section = !section.empty();
+    bool inside = !wanted_section, control = false, found = false;
+    std::string skipping;  // a section that was not asked for
+    int line = 0;
+    bool open = false;  // the last card may be continued
+    std::string raw;    // of the last card, in its own case
+    Place raw_place;
+    const auto finish = [&] {
+      if (open) card(raw_place, raw, file);
+      open = false;
+    };
+    while (!text.empty() && !ended_) {
+      const auto end = text.find('\n');
+      std::string_view all = text.substr(0, end);
+      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+      ++line;
+      if (line == 1 && titled) {
+        cards.title = trimmed(all);
+        continue;
+      }
+      const Place place{name, line};
+      const std::string_view whole = trimmed(all);
+      if (whole.starts_with('*') || whole.empty()) continue;
+      check_characters(place, whole);
+      std::string_view content = trimmed(without_comment(whole));
+      if (content.empty()) continue;
+      if (content.starts_with('+')) {
+        if (control || !inside || !skipping.empty()) continue;
+        if (!open)
+          throw netlist_fault(place, "T502", "there is no line that this one could continue",
+                              {"a line that begins with '+' goes on with the one before it"});
+        raw += ' ';
+        raw += trimmed(content.substr(1));
+        continue;
+      }
+      finish();
+      const std::string word = lower(content.substr(0, content.find_first_of(" \t")));
+      if (control) {
+        control = word != ".endc";
+        continue;
+      }
+      if (word == ".control") {
+        control = true;
+        if (inside && skipping.empty())
+          cards.notes.push_back({place, ".control block skipped: its commands are for ngspice"});
+        continue;
+      }
+      if (word == ".endl") {
+        if (wanted_section) inside = false;
+        skipping.clear();
+        continue;
+      }
+      if (word == ".lib") {
+        const auto words = words_of(content.substr(4));
+        std::error_code error;
+        const bool is_file = words.size() == 1 && fs::is_regular_file(path_of(file, words[0]), error);
+        if (words.size() == 1 && !is_file) {  // the beginning of a section
+          inside = wanted_section && lower(words[0]) == section;
+          found = found || inside;
+          skipping = inside ? "" : words[0];
+          continue;
+        }
+      }
+      if (!inside || !skipping.empty()) continue;
+      if (word == ".end") {
+        ended_ = titled;
+        if (!titled) break;
+        continue;
+      }
+      raw = content;
+      raw_place = place;
+      open = true;
+    }
+    finish();
+    if (control) throw netlist_fault({name, line}, "T502", "the .control block does not end");
+    if (wanted_section && !found)
+      throw netlist_fault({name, 0}, "T502", fmt::format("the library has no section '{}'", section),
+                          {fmt::format("it would begin with '.lib {}' and end with '.endl'", section)});
+  }
+
+ private:
+  static void check_characters(const Place& place, std::string_view text) {
+    const auto control = [](unsigned char c) {
+      return (c < 0x20 && c != '\t' && c != '\f' && c != '\v' && c != '\r') || c == 0x7f;
+    };
+    if (std::any_of(text.begin(), text.end(), control))
+      throw netlist_fault(place, "T502", "the line has a character that is not text",
+                          {"is this a netlist, and not a binary file?"});
+  }
+
+  static fs::path path_of(const fs::path& from, const std::string& name) {
+    return (from.parent_path() / name).lexically_normal();
+  }
+
+  void card(const Place& place, const std::string& raw, const fs::path& file) {
+    const std::string word = lower(std::string_view(raw).substr(0, raw.find_first_of(" \t")));
+    const bool include = word == ".include" || word == ".inc" || word == ".incl";
+    if (!include && word != ".lib") {
+      cards.cards.push_back({place, lower(raw)});
+      return;
+    }
+    const auto words = words_of(std::string_view(raw).substr(word.size()));
+    if (words.empty() || words.size() > (include ? 1u : 2u))
+      throw netlist_fault(place, "T502",
+                          include ? ".include takes the name of a file" : ".lib takes a file and a section");
+    enter(place, path_of(file, words[0]), words.size() > 1 ? lower(words[1]) : "");
+  }
+
+  void enter(const Place& place, const fs::path& file, const std::string& section) {
+    const std::string key = fs::weakly_canonical(file).string() + "\n" + section;
+    if (std::find(stack_.begin(), stack_.end(), key) != stack_.end())
+      throw netlist_fault(place, "T507", fmt::format("'{}' includes itself", file.filename().string()));
+    stack_.push_back(key);
+    read(file, read_text(file, place), section, false);
+    stack_.pop_back();
+  }
+
+  std::vector<std::string> stack_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Cards read_cards(const fs::path& file) { return read_cards_text(read_text(file, {file.string(), 0}), file); }
+
+Cards read_cards_text(std::string_view text, const fs::path& file) {
+  Reader reader(file);
+  reader.read(file, text, "", true);
+  return std::move(reader.cards);
+}
+
+}  // namespace tellegen

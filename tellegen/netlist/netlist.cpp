@@ -1,0 +1,98 @@
+#include "tellegen/netlist/netlist.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "tellegen/model/document.h"
+#include "tellegen/netlist/translation.h"
+
+namespace tellegen {
+namespace fs = std::filesystem;
+namespace {
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+ReadOptions completed(ReadOptions options) {
+  if (options.library.empty()) options.library = library_folder();
+  for (auto& [name, text] : options.overrides) name = lower(name);  // SPICE knows no case
+  return options;
+}
+
+// From a line of the model's text to that of the netlist.
+class Mapping {
+ public:
+  Mapping(const ConvertedNetlist& converted, const fs::path& file)
+      : converted_(converted), file_(file.string()) {}
+
+  void move(Place& place) const {
+    if (place.file == file_ && place.line > 0) place = at(place.line);
+  }
+  void move(int& line) const {  // of the netlist itself
+    const Place place = at(line);
+    line = place.file == file_ ? place.line : 0;
+  }
+
+ private:
+  Place at(int line) const {
+    const auto index = static_cast<std::size_t>(line) - 1;
+    if (line < 1 || index >= converted_.places.size() || converted_.places[index].file.empty())
+      return {file_, 0};
+    return converted_.places[index];
+  }
+  const ConvertedNetlist& converted_;
+  std::string file_;
+};
+
+Model read_converted(const ConvertedNetlist& converted, const fs::path& file, const ReadOptions& options) {
+  const Mapping mapping(converted, file);
+  try {
+    Model model = read_model_text(converted.toml, file, options);
+    for (Component& component : model.components) mapping.move(component.place);
+    for (ModelParameter& parameter : model.parameters) mapping.move(parameter.place);
+    for (ModelOutput& output : model.outputs) mapping.move(output.place);
+    for (ModelInitial& initial : model.initial) mapping.move(initial.place);
+    for (ModelNode& node : model.nodes) mapping.move(node.line);
+    mapping.move(model.simulation.place);
+    return model;
+  } catch (const ModelError& error) {
+    std::vector<Fault> faults = error.faults();
+    for (Fault& fault : faults) mapping.move(fault.place);
+    throw ModelError(std::move(faults));
+  }
+}
+
+}  // namespace
+
+bool is_netlist(const fs::path& file) {
+  const std::string ending = lower(file.extension().string());
+  return ending == ".cir" || ending == ".sp" || ending == ".spice" || ending == ".net" || ending == ".ckt";
+}
+
+ConvertedNetlist convert_netlist(const fs::path& file, const ReadOptions& options) {
+  return convert_netlist_text(read_text(file, {file.string(), 0}), file, options);
+}
+
+ConvertedNetlist convert_netlist_text(std::string_view text, const fs::path& name, const ReadOptions& given) {
+  const ReadOptions options = completed(given);
+  const Cards cards = read_cards_text(text, name);
+  const auto circuit = sort_cards(cards);
+  const auto flat = flatten(*circuit);
+  const DeviceTable devices = read_devices(options.library);
+  return Translation(cards, *flat, devices, options.overrides).convert();
+}
+
+Model read_netlist(const fs::path& file, const ReadOptions& given, std::vector<std::string>* notes) {
+  const ReadOptions options = completed(given);
+  ConvertedNetlist converted = convert_netlist(file, options);
+  if (notes) *notes = std::move(converted.notes);
+  return read_converted(converted, file, options);
+}
+
+Model read_any_model(const fs::path& file, const ReadOptions& options, std::vector<std::string>* notes) {
+  return is_netlist(file) ? read_netlist(file, options, notes) : read_model(file, options);
+}
+
+}  // namespace tellegen

@@ -1,0 +1,176 @@
+// From the text of a netlist to that of the model file, and the faults on the way.
+#include "tellegen/netlist/netlist.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "tellegen/netlist/test_netlist.h"
+
+namespace tellegen {
+namespace {
+
+std::string component(const std::string& lines, const std::string& name) {
+  return line_of(converted(lines).toml, name);
+}
+
+TEST(Netlist, PassiveElementsBecomeComponents) {
+  const std::string text = "R1 a 0 4.7k\nL1 a B 1m\nC1 b gnd 10u\n.tran 1u 1m\n";
+  EXPECT_EQ(component(text, "r1"),
+            R"(r1 = { kind = "electrical.resistor", p = "a", n = "datum", R = 4700 })");
+  EXPECT_EQ(component(text, "l1"), R"(l1 = { kind = "electrical.inductor", p = "a", n = "b", L = 0.001 })");
+  EXPECT_EQ(component(text, "c1"),
+            R"(c1 = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1e-05 })");
+}
+
+TEST(Netlist, StorageBeginsSteadyOrWithUicWhereItIsTold) {
+  const std::string lines = "C1 a 0 1u ic=2\nL1 a 0 1m ic=3\nC2 a b 1u\nR1 b 0 1\n.ic v(a)=5 v(b)=1\n";
+  const ConvertedNetlist without = converted(lines + ".tran 1u 1m"),
+                         with = converted(lines + ".tran 1u 1m uic");
+  EXPECT_NE(without.toml.find("\"c1.v\" = \"steady\"\n\"l1.i\" = \"steady\""), std::string::npos);
+  EXPECT_NE(without.toml.find("\"a.v\" = 5\n\"b.v\" = 1"), std::string::npos);
+  EXPECT_EQ(without.notes.size(), 2u);
+  EXPECT_NE(line_of(with.toml, "c1").find("v0 = 2"), std::string::npos);
+  EXPECT_NE(line_of(with.toml, "l1").find("i0 = 3"), std::string::npos);
+  EXPECT_NE(line_of(with.toml, "c2").find("v0 = 4"), std::string::npos);
+  EXPECT_EQ(with.toml.find("[initial]"), std::string::npos);
+}
+
+TEST(Netlist, SourcesHaveTheWaveformsOfSpice) {
+  EXPECT_EQ(component("V1 a 0 5\nR1 a 0 1", "v1"),
+            R"(v1 = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 })");
+  EXPECT_EQ(component("V1 a 0 dc 3 ac 1 0\nR1 a 0 1", "v1"),
+            R"(v1 = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 3 })");
+  EXPECT_EQ(
+      component("I1 a 0 SIN(1 2 50 1m 3 90)\nR1 a 0 1", "i1"),
+      R"(i1 = { kind = "electrical.sine_current", p = "a", n = "datum", offset = 1, amplitude = 2, frequency = 50, delay = 0.001, damping = 3, phase = "90*pi/180" })");
+  EXPECT_EQ(
+      component("V1 a 0 5 PULSE 0 5 1u\nR1 a 0 1\n.tran 10n 1u", "v1"),
+      R"(v1 = { kind = "electrical.pulse_voltage", p = "a", n = "datum", low = 0, high = 5, delay = 1e-06, rise = 1e-08, fall = 1e-08 })");
+  EXPECT_EQ(
+      component("V1 a 0 PWL(0,0 1m,5)\nR1 a 0 1", "v1"),
+      R"(v1 = { kind = "electrical.pwl_voltage", p = "a", n = "datum", points = [[0, 0], [0.001, 5]] })");
+}
+
+TEST(Netlist, ParametersOfTheNetlistStayNamesThoseOfSubcircuitsAreWrittenIn) {
+  const std::string lines =
+      ".param R0=1k double={2*r0}\n.subckt s a r=5 c={r*2}\nR1 a 0 {r+double}\nR2 a 0 {c}\n.ends\nX1 n s "
+      "r=r0\nX2 n s\n";
+  const std::string toml = converted(lines).toml;
+  EXPECT_NE(toml.find("[parameters]\nr0 = 1000\ndouble = \"2*r0\""), std::string::npos) << toml;
+  EXPECT_NE(line_of(toml, "x1_r1").find("R = \"r0 + double\""), std::string::npos);
+  EXPECT_NE(line_of(toml, "x1_r2").find("R = \"r0*2\""), std::string::npos);
+  EXPECT_NE(line_of(toml, "x2_r1").find("R = \"5 + double\""), std::string::npos);
+  EXPECT_NE(line_of(toml, "x2_r2").find("R = 10"), std::string::npos);
+}
+
+TEST(Netlist, NamesBecomeIdentifiersThatDoNotMeet) {
+  const std::string toml =
+      converted("V1 1 0 1\nR1 1 t 1\nRa.b t c1 1\nC1 c1 r1 1n\nR2 r1 n1 1\nR3 n1 0 1\n").toml;
+  EXPECT_NE(line_of(toml, "v1").find("p = \"n1\""), std::string::npos) << toml;
+  EXPECT_NE(line_of(toml, "r1").find("n = \"t_\""), std::string::npos) << toml;
+  EXPECT_NE(line_of(toml, "ra_b").find("n = \"c1_2\""), std::string::npos) << toml;
+  EXPECT_NE(line_of(toml, "c1").find("n = \"r1_2\""), std::string::npos) << toml;
+  EXPECT_NE(line_of(toml, "r3").find("p = \"n1_2\""), std::string::npos) << toml;
+  EXPECT_NE(toml.find("\"V(1)\" = \"n1.v\""), std::string::npos);
+  EXPECT_NE(toml.find("\"V(n1)\" = \"n1_2.v\""), std::string::npos);
+  EXPECT_NE(toml.find("\"I(ra.b)\" = \"ra_b.i\""), std::string::npos);
+}
+
+TEST(Netlist, ControlledSourcesUseFormulas) {
+  const std::string lines =
+      "V1 a 0 1\nR1 a b 1\nR2 b 0 1\nE1 e 0 a b 2\nF1 f 0 v1 3\nH1 h 0 poly(1) v1 1 2\nB1 g 0 i = v(a)*2 + "
+      "i(v1)\n"
+      "E2 k 0 poly(2) a 0 b 0 1 2 3 4 5 6\nRE e 0 1\nRF f 0 1\nRH h 0 1\nRG g 0 1\nRK k 0 1\n";
+  EXPECT_EQ(component(lines, "e1"),
+            R"(e1 = { kind = "electrical.vcvs", p = "e", n = "datum", cp = "a", cn = "b", A = 2 })");
+  EXPECT_NE(component(lines, "f1").find(R"(I = "3*v1.i")"), std::string::npos);
+  EXPECT_NE(component(lines, "h1").find(R"(V = "1 + 2*v1.i")"), std::string::npos);
+  EXPECT_NE(component(lines, "b1").find(R"(I = "a.v*2 + v1.i")"), std::string::npos);
+  EXPECT_NE(component(lines, "e2").find(R"(V = "1 + 2*a.v + 3*b.v + 4*a.v*a.v + 5*a.v*b.v + 6*b.v*b.v")"),
+            std::string::npos);
+}
+
+TEST(Netlist, CoupledInductorsAreOneComponent) {
+  const std::string toml =
+      converted(
+          "V1 a 0 1\nL1 a 0 1m\nL2 b 0 4m\nK1 L1 L2 0.5\nR1 b 0 1\nH1 c 0 v1 1\nB1 d 0 v=i(l2)\nR2 c d 1\n")
+          .toml;
+  EXPECT_EQ(
+      line_of(toml, "k1"),
+      R"(k1 = { kind = "electrical.coupled_inductors", p1 = "a", n1 = "datum", L1 = 0.001, p2 = "b", n2 = "datum", L2 = 0.004, k = 0.5 })");
+  EXPECT_NE(toml.find("\"I(l2)\" = \"k1.secondary.i\""), std::string::npos);
+  EXPECT_NE(line_of(toml, "b1").find("V = \"k1.secondary.i\""), std::string::npos);
+  EXPECT_EQ(faults_of("L1 a 0 1\nL2 a 0 1\nL3 a 0 1\nL4 a 0 1\nK1 L1 L2 .1\nK2 L3 L2 .1\nK3 L4 L1 .1"),
+            "T500:6");
+}
+
+TEST(Netlist, DevicesComeFromTheTableAndTheirResistancesStandApart) {
+  const std::string toml = converted("V1 a 0 1\nD1 a 0 dm 2\n.model dm D(is=1e-12 rs=4 kf=1)\n").toml;
+  EXPECT_EQ(line_of(toml, "d1_rp"),
+            R"(d1_rp = { kind = "electrical.resistor", p = "a", n = "d1_p", R = 2 })");
+  EXPECT_EQ(line_of(toml, "d1"),
+            R"(d1 = { kind = "electrical.junction_diode", p = "d1_p", n = "datum", Is = 1e-12, area = 2 })");
+}
+
+TEST(Netlist, TranGivesTheTimes) {
+  const std::string toml = converted("V1 a 0 1\nR1 a 0 1\n.tran 1u 1m 0 0.1u\n").toml;
+  EXPECT_NE(toml.find("[simulation]\nstop = 0.001\nstep = 1e-07\nsample = 1e-06\n"), std::string::npos)
+      << toml;
+}
+
+TEST(Netlist, WhatIsNotSupportedIsAFaultWithItsLine) {
+  EXPECT_EQ(faults_of("R1 a 0 1\nJ1 a b c jm\nT1 a 0 b 0 z0=50\n"), "T500:3 T500:4");
+  EXPECT_EQ(faults_of("R1 a 0 1\n.wave x"), "T501:3");
+  EXPECT_EQ(faults_of("R1 a 0 1\nR2 a\nV1 a"), "T502:3 T502:4");
+  EXPECT_EQ(faults_of("R1 a 0\nC1 a 0 1u 2u\nR2 a 0 1 x=3"), "T502:2 T502:3 T502:4");
+  EXPECT_EQ(faults_of("D1 a 0 none\nD2 a 0 q\n.model q npn(bf=1)\n.model d d(is=1 zz=3)\nD3 a 0 d"),
+            "T503:2 T503:3 T503:5");
+  EXPECT_EQ(faults_of("X1 a none\nX2 a b s\n.subckt s a\nR1 a 0 1\n.ends\nX3 a s k=2"),
+            "T504:2 T504:3 T504:7");
+  EXPECT_EQ(faults_of("R1 a 0 {1+}\nR2 a 0 {x}\nB1 a 0 v=v(nowhere)\nF1 a 0 v9 2"),
+            "T505:2 T506:3 T506:4 T506:5");
+  EXPECT_EQ(faults_of(".subckt s a\nX1 a s\n.ends\nX1 b s"), "T507:3");
+  EXPECT_EQ(faults_of(".param a={b} b={a}\nR1 x 0 {a}\n"), "T507:2");
+  EXPECT_EQ(faults_of("C1 a 0 {1u*v(a)}\nR1 a 0 1"), "T508:2");
+  EXPECT_EQ(faults_of("R1 a 0 1\nr1 a 0 2"), "T509:3");
+  EXPECT_EQ(faults_of(".subckt s a\nR1 a 0 1\nX1 a 0 s"), "T504:2");
+}
+
+TEST(Netlist, NothingIsPassedOverInSilence) {
+  const auto notes =
+      converted("V1 a 0 1 ac 1\nR1 a 0 1\n.print tran v(a)\n.ac dec 10 1 1k\n.options foo=3\n.tran 1u 1m")
+          .notes;
+  ASSERT_EQ(notes.size(), 4u);
+  EXPECT_EQ(notes[0], "test.cir:4: note: .print has no effect: every voltage and current is an output");
+}
+
+TEST(Netlist, FaultsOfTheModelReaderStandAtTheNetlist) {
+  const auto file = std::filesystem::path(testing::TempDir()) / "netlist_places.cir";
+  std::ofstream(file) << "title\n* comment\nV1 a 0 1\nR1 a 0 1\nC1 a 0 -1u\n.tran 1u 1m\n";
+  try {
+    read_netlist(file);
+    FAIL();
+  } catch (const ModelError& error) {
+    ASSERT_EQ(error.faults().size(), 1u);
+    EXPECT_EQ(error.faults()[0].code, "T124");
+    EXPECT_EQ(error.faults()[0].place.line, 5);
+  }
+  std::filesystem::remove(file);
+}
+
+TEST(Netlist, OutputsAreCalledAsInSpice) {
+  const auto file = std::filesystem::path(testing::TempDir()) / "netlist_outputs.cir";
+  std::ofstream(file) << "title\n.param RR=2\nV1 a 0 1\nR1 a b {rr}\nR2 b 0 1\n.tran 1u 1m\n";
+  const Model model = read_netlist(file, {.library = {}, .overrides = {{"RR", "3"}}});
+  std::filesystem::remove(file);
+  ASSERT_EQ(model.outputs.size(), 5u);
+  EXPECT_EQ(model.outputs[0].name, "V(a)");
+  EXPECT_EQ(model.outputs[4].name, "I(r2)");
+  EXPECT_EQ(model.parameters[0].number, 3.0);
+  EXPECT_EQ(parse_value(model, "v(A)", {}), model.pool->symbol("a.v"));
+  EXPECT_EQ(parse_value(model, "2*V(a, B) - i(R1)", {}), parse_value(model, "2*(a.v - b.v) - r1.i", {}));
+  EXPECT_THROW(parse_value(model, "V(c)", {}), ModelError);
+}
+
+}  // namespace
+}  // namespace tellegen

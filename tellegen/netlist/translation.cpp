@@ -1,0 +1,238 @@
+#include "tellegen/netlist/translation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tellegen/netlist/faults.h"
+
+namespace tellegen {
+
+Translation::Translation(const Cards& cards, const FlatCircuit& flat, const DeviceTable& devices,
+                         const std::vector<std::pair<std::string, std::string>>& overrides)
+    : cards_(cards), flat_(flat), devices_(devices), names_(flat, overrides) {}
+
+ConvertedNetlist Translation::convert() {
+  const auto attempt = [&](auto&& work) {
+    try {
+      work();
+    } catch (const ModelError& error) {
+      faults_.add(error);
+    }
+  };
+  for (const NetlistNote& said : cards_.notes) note(said.place, said.text);
+  for (const Card& card : flat_.instances[0].circuit->directives) attempt([&] { read_directive(card); });
+  names_.celsius = run_.celsius;
+  name_everything();
+  faults_.throw_if_any();  // what follows needs every name
+  attempt([&] { couple(); });
+  for (const Element& element : flat_.elements) names_.currents[element.name] = current_of(element);
+  for (const Element& condition : flat_.conditions) attempt([&] { read_condition(condition); });
+  for (const Element& element : flat_.elements) attempt([&] { translate(element); });
+
+  TomlText all;
+  if (!cards_.title.empty()) all.add("summary = " + toml_string(cards_.title));
+  attempt([&] { write_parameters(all); });
+  faults_.throw_if_any();
+  const auto section = [&](std::string_view name, const TomlText& lines) {
+    if (lines.text.empty()) return;
+    if (!all.text.empty()) all.add("");
+    all.add(fmt::format("[{}]", name));
+    all.text += lines.text;
+    all.places.insert(all.places.end(), lines.places.begin(), lines.places.end());
+  };
+  section("components", components_);
+  TomlText outputs, simulation;
+  write_outputs(outputs);
+  section("outputs", outputs);
+  section("initial", initial_);
+  write_simulation(simulation);
+  section("simulation", simulation);
+  result_.toml = std::move(all.text);
+  result_.places = std::move(all.places);
+  return std::move(result_);
+}
+
+void Translation::name_everything() {
+  for (const Element& element : flat_.elements) names_.add_element(element.name);
+  for (const Element& element : flat_.elements) {
+    try {
+      const Item item = item_of(element);
+      const std::size_t count = terminal_count(item);
+      if (item.fields.size() <= count)
+        fault(item, "T502", fmt::format("'{}' needs {} nodes", element.name, count));
+      for (std::size_t k = 1; k <= count; ++k) {
+        if (item.fields[k].type != Field::Type::word)
+          fault(item, "T502", fmt::format("'{}' cannot be a node of '{}'", item.fields[k].text, element.name),
+                {fmt::format("it needs {} nodes", count)});
+        names_.add_node(element.at->node(item.fields[k].text));
+      }
+    } catch (const ModelError& error) {
+      faults_.add(error);
+    }
+  }
+}
+
+// How many fields after the name are nodes that the element joins.
+std::size_t Translation::terminal_count(const Item& item) const {
+  switch (item.element.letter()) {
+    case 'k':
+      return 0;
+    case 'r':
+    case 'l':
+    case 'c':
+    case 'v':
+    case 'i':
+    case 'e':
+    case 'g':
+    case 'f':
+    case 'h':
+    case 'b':
+    case 'd':
+    case 'w':
+      return 2;
+    case 's':
+    case 'm':
+      return 4;
+    case 'q':  // a substrate may follow the emitter, and is told by what is a model
+      return item.fields.size() > 5 && !item.element.at->model(item.fields[4].text) &&
+                     item.element.at->model(item.fields[5].text)
+                 ? 4
+                 : 3;
+    default:
+      fault(item, "T500", fmt::format("elements of the letter '{}' are not supported", item.element.letter()),
+            {"supported: R L C K V I E G F H B D S W Q M X"});
+  }
+}
+
+void Translation::translate(const Element& element) {
+  const Item item = item_of(element);
+  switch (element.letter()) {
+    case 'r':
+      return resistor(item);
+    case 'l':
+    case 'c':
+      return storage(item);
+    case 'k':
+      return;  // couple() has read it
+    case 'v':
+    case 'i':
+      return source(item);
+    case 'e':
+    case 'g':
+      return controlled(item);
+    case 'f':
+    case 'h':
+      return current_controlled(item);
+    case 'b':
+      return behavioural(item);
+    default:
+      return device(item);
+  }
+}
+
+void Translation::write_parameters(TomlText& to) {
+  const Instance& top = flat_.instances[0];
+  if (top.circuit->parameter_order.empty()) return;
+  if (!to.text.empty()) to.add("");
+  to.add("[parameters]");
+  for (const std::string& name : top.circuit->parameter_order) {
+    const ParameterCard& card = top.circuit->parameters.at(name);
+    try {
+      const Formula value = names_.constant(card.text, top, card.place);
+      to.add(fmt::format("{} = {}", names_.parameter(name), toml_value(value)), card.place);
+    } catch (const ModelError& error) {
+      faults_.add(error);
+    }
+  }
+}
+
+void Translation::write_outputs(TomlText& to) const {
+  for (const std::string& name : names_.nodes())
+    to.add(fmt::format("{} = \"{}.v\"", toml_string("V(" + name + ")"), names_.node(name)));
+  for (const Element& element : flat_.elements)
+    if (const std::string& current = names_.currents.at(element.name); !current.empty())
+      to.add(fmt::format("{} = \"{}\"", toml_string("I(" + element.name + ")"), current),
+             element.card->place);
+}
+
+void Translation::note(const Place& place, std::string text) {
+  result_.notes.push_back(fmt::format("{}:{}: note: {}", place.file, place.line, text));
+}
+
+Translation::Item Translation::item_of(const Element& element) const {
+  return {element, fields_of(*element.card)};
+}
+
+std::string Translation::node(const Item& item, std::size_t k) const {
+  return names_.node(item.element.at->node(item.fields[k].text));
+}
+
+void Translation::need(const Item& item, std::size_t count, std::string_view form) const {
+  if (item.fields.size() < count)
+    fault(item, "T502", fmt::format("'{}' is not complete", item.element.name),
+          {fmt::format("it is written: {}", form)});
+}
+
+void Translation::fault(const Item& item, std::string_view code, std::string message,
+                        std::vector<std::string> details) const {
+  throw netlist_fault(item.place(), code, std::move(message), std::move(details));
+}
+
+Formula Translation::formula(const Item& item, const std::string& text) {
+  return names_.formula(text, *item.element.at, item.place());
+}
+
+Formula Translation::constant(const Item& item, const std::string& text) {
+  return names_.constant(text, *item.element.at, item.place());
+}
+
+// Of the first terminal, into the element; empty where it has none.
+std::string Translation::current_of(const Element& element) const {
+  const std::string& name = names_.element(element.name);
+  switch (element.letter()) {
+    case 'k':
+      return "";
+    case 'l':
+      if (const auto found = inductors_.find(element.name); found != inductors_.end())
+        if (const auto winding = winding_of_.find(found->second); winding != winding_of_.end())
+          return fmt::format("{}.{}.i", winding->second.first, winding->second.second);
+      return name + ".i";
+    case 'e':
+    case 'g':
+      return name + (is_linear(item_of(element)) ? ".output.i" : ".i");
+    case 'd':
+    case 'q':
+    case 'm':
+    case 's':
+    case 'w': {
+      const DeviceKind* device = device_of(element);
+      std::string current = device ? device->current : "";
+      for (auto at = current.find('%'); at != std::string::npos; at = current.find('%', at + name.size()))
+        current.replace(at, 1, name);
+      return current;
+    }
+    default:
+      return name + ".i";
+  }
+}
+
+Formula Translation::controlling_current(const Item& item, std::size_t k) {
+  if (item.fields[k].type != Field::Type::word)
+    fault(item, "T502", fmt::format("'{}' is not the name of a voltage source", item.fields[k].text));
+  return formula(item, "i(" + item.fields[k].text + ")");
+}
+
+Formula Translation::controlling_voltage(const Item& item, std::size_t k) {
+  return formula(item, "v(" + item.fields[k].text + "," + item.fields[k + 1].text + ")");
+}
+
+ComponentText Translation::component(const Item& item, std::string_view kind) const {
+  return {names_.element(item.element.name), std::string(kind), {}};
+}
+
+void Translation::write(const ComponentText& component, const Item& item) {
+  components_.add(component.line(), item.place());
+}
+
+}  // namespace tellegen

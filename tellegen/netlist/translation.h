@@ -1,0 +1,117 @@
+// Elements to components: one object that holds what the letters share. Each group of letters has a file.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "tellegen/model/reading.h"
+#include "tellegen/netlist/devices.h"
+#include "tellegen/netlist/environment.h"
+#include "tellegen/netlist/netlist.h"
+#include "tellegen/netlist/toml.h"
+
+namespace tellegen {
+
+// What the directives say about the run.
+struct RunSettings {
+  std::optional<double> step, stop, start, longest_step;
+  bool uic = false;
+  std::optional<double> tolerance, gmin;
+  double celsius = 27.0, nominal = 27.0;
+  std::string method;
+  Place place;
+};
+
+class Translation {
+ public:
+  Translation(const Cards& cards, const FlatCircuit& flat, const DeviceTable& devices,
+              const std::vector<std::pair<std::string, std::string>>& overrides);
+  ConvertedNetlist convert();
+
+ private:
+  // An element and its fields, name first.
+  struct Item {
+    const Element& element;
+    std::vector<Field> fields;
+    const Place& place() const { return element.card->place; }
+  };
+
+  // directives.cpp
+  void read_directive(const Card& card);
+  void read_tran(const Card& card, const std::vector<Field>& fields);
+  void read_options(const Card& card);
+  void read_condition(const Element& condition);
+  void write_simulation(TomlText& to) const;
+
+  // translation.cpp
+  void name_everything();
+  void translate(const Element& element);
+  void write_parameters(TomlText& to);
+  void write_outputs(TomlText& to) const;
+  void note(const Place& place, std::string text);
+  Item item_of(const Element& element) const;
+  // Node `k` of the element, as the identifier of a node.
+  std::string node(const Item& item, std::size_t k) const;
+  std::size_t terminal_count(const Item& item) const;
+  void need(const Item& item, std::size_t count, std::string_view form) const;
+  [[noreturn]] void fault(const Item& item, std::string_view code, std::string message,
+                          std::vector<std::string> details = {}) const;
+  Formula formula(const Item& item, const std::string& text);
+  Formula constant(const Item& item, const std::string& text);
+  std::string current_of(const Element& element) const;
+  // The current of the source that field `k` names.
+  Formula controlling_current(const Item& item, std::size_t k);
+  Formula controlling_voltage(const Item& item, std::size_t k);
+  ComponentText component(const Item& item, std::string_view kind) const;
+  void write(const ComponentText& component, const Item& item);
+
+  // passive.cpp
+  void resistor(const Item& item);
+  void storage(const Item& item);
+  void couple();
+  void coupled(const std::vector<std::size_t>& members);
+  Formula passive_value(const Item& item, std::vector<Assignment>& options, const std::string& key);
+  Formula temperature_factor(const Item& item, const std::vector<Assignment>& options,
+                             const ModelCard* model);
+  double node_start(const Item& item, std::size_t k) const;  // with uic, what .ic says
+
+  // sources.cpp
+  void source(const Item& item);
+  void waveform(const Item& item, const std::string& shape, const std::vector<Formula>& values);
+
+  // controlled.cpp
+  bool is_linear(const Item& item) const;
+  void controlled(const Item& item);
+  void current_controlled(const Item& item);
+  void behavioural(const Item& item);
+  Formula polynomial(const Item& item, const std::vector<Formula>& variables, std::size_t first);
+  Formula table(const Item& item, std::size_t first);
+  void write_source(const Item& item, bool voltage, const Formula& value);
+
+  // devices.cpp
+  const DeviceKind* device_of(const Element& element) const;
+  void device(const Item& item);
+
+  const Cards& cards_;
+  const FlatCircuit& flat_;
+  const DeviceTable& devices_;
+  Environment names_;
+  RunSettings run_;
+  FaultList faults_;
+  ConvertedNetlist result_;
+  TomlText components_, initial_;
+  std::map<std::string, double> starts_;  // .ic, by the node's full name
+
+  // Inductors that K elements join: index into flat_.elements, coupling by pair.
+  struct Coupling {
+    std::size_t first, second;
+    Formula k;
+    const Element* element;
+  };
+  std::vector<Coupling> couplings_;
+  std::map<std::string, std::size_t> inductors_;                           // full name to index
+  std::map<std::size_t, std::pair<std::string, std::string>> winding_of_;  // index: component, edge
+};
+
+}  // namespace tellegen
