@@ -83,7 +83,7 @@ TEST(Condense, one_edge_kinds_become_a_conductance_and_a_source) {
 
 TEST(Condense, an_exponential_of_time_is_not_limited) {
   const Condensed c(R"toml(
-j = { kind = "electrical.current_source", p = "a", n = "b", I = "limexp(t)" }
+j = { kind = "electrical.current_source", p = "a", n = "datum", I = "limexp(t)" }
 )toml",
                     "j");
   EXPECT_TRUE(c.form.exponentials.empty());

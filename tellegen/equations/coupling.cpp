@@ -50,16 +50,17 @@ class Elimination {
   Elimination(const EquationSystem& system, Storage& storage)
       : system_(system), storage_(storage), pool_(*system.model->pool) {}
 
-  void run() {
+  void run(std::span<const std::int32_t> last) {
     const auto states = std::count(storage_.is_state.begin(), storage_.is_state.end(), 1);
-    if (states < 2 || system_.size() > size_limit || !read_equations()) return;
+    if (states == 0 || system_.size() > size_limit || !read_equations()) return;
     write_balances();
     for (const auto& [g, equation] : equations_)
       for (std::int32_t m = 0; m < system_.groups[g].size(); ++m)
         write_equation(system_.groups[g], equation, m);
     first_state_row_ = rows_.size();
     for (std::int32_t k = 0; k < static_cast<std::int32_t>(storage_.is_state.size()); ++k)
-      if (storage_.is_state[k]) write_state(k);
+      if (storage_.is_state[k] && std::find(last.begin(), last.end(), k) == last.end()) write_state(k);
+    for (std::int32_t k : last) write_state(k);
     for (std::size_t r = 0; r < rows_.size(); ++r)
       for (const auto& [column, value] : rows_[r].x) rows_with_[column].insert(r);
     eliminate_equations();
@@ -218,6 +219,8 @@ class Elimination {
 
 }  // namespace
 
-void add_couplings(const EquationSystem& system, Storage& storage) { Elimination(system, storage).run(); }
+void add_couplings(const EquationSystem& system, Storage& storage, std::span<const std::int32_t> last) {
+  Elimination(system, storage).run(last);
+}
 
 }  // namespace tellegen

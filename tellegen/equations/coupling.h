@@ -13,6 +13,7 @@
 
 namespace tellegen {
 
-void add_couplings(const EquationSystem& system, Storage& storage);
+// `last`: states that are tried last, so that they rather than others turn out to have none.
+void add_couplings(const EquationSystem& system, Storage& storage, std::span<const std::int32_t> last);
 
 }  // namespace tellegen

@@ -122,9 +122,9 @@ TEST(MinimalForm, is_refused_where_the_model_is_too_large) {
   EXPECT_EQ(code_of(text), "T215");
 }
 
-TEST(MinimalForm, is_refused_where_a_storage_follows_a_controlled_source) {
+TEST(MinimalForm, is_refused_where_a_storage_follows_a_nonlinear_controlled_source) {
   EXPECT_EQ(code_of(R"toml(
-e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "2*b.v" }
+e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "b.v*b.v" }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
 r = { kind = "electrical.resistor", p = "b", n = "datum", R = 1 }
 j = { kind = "electrical.current_source", p = "datum", n = "b", I = "t" }

@@ -28,6 +28,7 @@ Storage analyse_storage(const EquationSystem& system) {
     rate_of_edge[edge.value] = k;
     edge_of_rate[k] = edge;
   }
+  std::vector<RedundantRate> follow_controlled;
   for (std::int32_t k = 0; k < static_cast<std::int32_t>(system.rates.size()); ++k) {
     const EdgeIndex edge = edge_of_rate[k];
     if (edge.value < 0) continue;
@@ -39,9 +40,21 @@ Storage analyse_storage(const EquationSystem& system) {
         across ? circuit_of(system.graph, system.tree, edge) : cutset_of(system.graph, system.tree, edge);
     for (const SignedEdge& e : path)
       redundant.terms.push_back({rate_of_edge[e.edge.value], e.edge, static_cast<double>(e.sign)});
-    storage.redundant.push_back(std::move(redundant));
+    // A source that depends on other variables tells no rate. Linear ones are found with the couplings.
+    const bool controlled =
+        std::any_of(redundant.terms.begin(), redundant.terms.end(),
+                    [&](const auto& term) { return term.rate < 0 && !source_rate(system, term.source); });
+    if (controlled) storage.is_state[k] = 1;
+    (controlled ? follow_controlled : storage.redundant).push_back(std::move(redundant));
   }
-  add_couplings(system, storage);
+  std::vector<std::int32_t> last;
+  for (const RedundantRate& r : follow_controlled) last.push_back(r.rate);
+  add_couplings(system, storage, last);
+  for (RedundantRate& r : follow_controlled)
+    if (storage.is_state[r.rate]) {
+      storage.is_state[r.rate] = 0;
+      storage.redundant.push_back(std::move(r));
+    }
   return storage;
 }
 

@@ -85,15 +85,27 @@ l = { kind = "electrical.inductor", p = "a", n = "datum", L = 1 }
   EXPECT_EQ(a.terms(0), "l.i = +j");
 }
 
-TEST(Storage, the_rate_of_a_source_that_follows_another_variable_is_not_known) {
-  const Analysed a(R"toml(
-e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "2*b.v" }
+// A capacitor across a controlled source, which itself follows from a resistor fed with a current t.
+Analysed across_controlled(const std::string& law) {
+  return Analysed("e = { kind = \"electrical.voltage_source\", p = \"a\", n = \"datum\", V = \"" + law +
+                  R"toml(" }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
-r = { kind = "electrical.resistor", p = "b", n = "datum", R = 1 }
+r = { kind = "electrical.resistor", p = "b", n = "datum", R = 3 }
 j = { kind = "electrical.current_source", p = "datum", n = "b", I = "t" }
 )toml");
+}
+
+TEST(Storage, the_rate_of_a_nonlinear_controlled_source_is_not_known) {
+  const Analysed a = across_controlled("b.v*b.v");
   ASSERT_EQ(a.storage.redundant.size(), 1u);
   EXPECT_FALSE(source_rate(a.system, a.storage.redundant[0].terms[0].source));
+}
+
+TEST(Storage, that_of_a_linear_one_is_found_along_its_chain) {
+  const Analysed a = across_controlled("2*b.v");
+  ASSERT_EQ(a.storage.redundant.size(), 1u);
+  ASSERT_TRUE(a.storage.redundant[0].drive);
+  EXPECT_NEAR(evaluate(a.storage.redundant[0].drive, {}), 6.0, 1e-12);  // 2 * 3 ohm * 1 A/s
 }
 
 TEST(Storage, independent_storage_is_all_states) {

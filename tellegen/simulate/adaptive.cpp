@@ -23,6 +23,7 @@ std::unique_ptr<Integrator> make_adaptive(const Problem& problem) {
 #include <sunlinsol/sunlinsol_klu.h>
 #include <sunmatrix/sunmatrix_sparse.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -44,6 +45,10 @@ using SolverPointer = std::unique_ptr<std::remove_pointer_t<SUNLinearSolver>,
                                       Freed<std::remove_pointer_t<SUNLinearSolver>, SUNLinSolFree> >;
 inline void free_ida(void* memory) { IDAFree(&memory); }
 inline void free_context(std::remove_pointer_t<SUNContext>* context) { SUNContext_Free(&context); }
+
+// So many events on end, each after no more than so many steps, are chattering.
+constexpr std::int64_t chattering = 500;
+constexpr long few_steps = 3;
 
 class Adaptive : public Integrator {
  public:
@@ -114,7 +119,7 @@ class Adaptive : public Integrator {
 
   void set_input(int input, double value) override {
     held_[problem_.external[input]] = value;
-    event(t_, false);
+    event(t_, false, true);
   }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override { return statistics_; }
@@ -124,7 +129,7 @@ class Adaptive : public Integrator {
 
   // Solves up to the next sample, from event to event.
   bool reach(double to) {
-    for (int events = 0, restarts = 0; t_ < to;) {
+    for (int restarts = 0; t_ < to;) {
       const double sampling = next_sampling();
       const double stop = std::min(to, sampling);
       IDASetStopTime(ida_.get(), stop);  // outputs are solutions, not interpolations
@@ -140,14 +145,17 @@ class Adaptive : public Integrator {
         return false;
       }
       if (status == IDA_ROOT_RETURN) {
-        if (++events > 10000) {
+        long steps = 0;
+        IDAGetNumSteps(ida_.get(), &steps);
+        quick_events_ = steps <= few_steps ? quick_events_ + 1 : 0;
+        if (quick_events_ > chattering) {
           failure_ = fmt::format(
-              "more than 10000 events between two samples near t = {:.9g} s: {} chatters; give it a "
-              "hysteresis, "
-              "or use a fixed step",
-              t_, condition_that_changed());
+              "{} events on end with hardly a step between them near t = {:.9g} s: {} chatters; give it a "
+              "hysteresis, or use a fixed step",
+              quick_events_, t_, condition_that_changed());
           return false;
         }
+        if (equations_changed()) ++statistics_.events;
         if (!event(t_, false)) return false;
       } else if (stop == sampling) {
         t_ = stop;
@@ -167,19 +175,30 @@ class Adaptive : public Integrator {
 
   // Discrete variables are taken over until none changes, each time with everything but the states found
   // anew.
-  bool event(double t, bool sampling) {
+  bool event(double t, bool sampling, bool from_outside = false) {
     count_steps();
-    ++statistics_.events;
+    bool any = false;
     set_rates(data(yp_.get()));
     state_.x.assign(data(y_.get()), data(y_.get()) + n_);
     state_.rates = rates_;
+    // Everything goes on from a moment (1e-9 of a step) after the event, and what is found anew but does not
+    // jump stays there: beyond its threshold, where rounding cannot bring it back.
+    double step = 0.0;
+    IDAGetLastStep(ida_.get(), &step);
+    const std::span<double> after(data(y_.get()), n_);
+    for (std::int32_t c = 0; c < n_; ++c) after[c] += 1e-9 * step * data(yp_.get())[c];
     for (int round = 0;; ++round) {
-      tableau_.hold(held_);
-      if (!reinitialisation_.find(t, state_)) {
-        restart(t);
-        break;
+      if (round > 0 || from_outside) {
+        tableau_.hold(held_);
+        if (!reinitialisation_.find(t, state_)) {
+          restart(t);
+          break;
+        }
+        for (std::int32_t c = 0; c < n_; ++c)
+          if (std::abs(state_.x[c] - after[c]) > 1e-7 * (std::abs(after[c]) + column_scale(system_, c)))
+            after[c] = state_.x[c];
       }
-      updates_.evaluate(state_.x, t, next_);
+      updates_.evaluate(after, t, next_);
       bool changed = false;
       for (std::size_t k = 0; k < held_.size(); ++k) {
         const Discrete& d = system_.discrete[k];
@@ -199,20 +218,27 @@ class Adaptive : public Integrator {
           return false;
         }
       }
-      if (!changed) break;
+      any = any || changed;
+      if (!changed && (round > 0 || from_outside)) break;
     }
-    std::copy(state_.x.begin(), state_.x.end(), data(y_.get()));
+    if (any) ++statistics_.events;
     start_rates(state_.rates, t);
     IDAReInit(ida_.get(), t, y_.get(), yp_.get());
     return true;
   }
 
   std::string condition_that_changed() {
-    std::vector<int> found(static_cast<std::size_t>(condition_count_), 0);
-    IDAGetRootInfo(ida_.get(), found.data());
-    for (std::size_t k = 0; k < found.size(); ++k)
-      if (found[k] != 0) return "a condition of '" + condition_names_[k] + "'";
+    found_.resize(condition_names_.size());
+    IDAGetRootInfo(ida_.get(), found_.data());
+    for (std::size_t k = 0; k < found_.size(); ++k)
+      if (found_[k] != 0) return "a condition of '" + condition_names_[k] + "'";
     return "a condition";
+  }
+  bool equations_changed() {
+    found_.resize(condition_names_.size());
+    IDAGetRootInfo(ida_.get(), found_.data());
+    const auto last = found_.begin() + static_cast<long>(equation_conditions_);
+    return std::any_of(found_.begin(), last, [](int direction) { return direction != 0; });
   }
 
   // Derivatives of the columns such that every differentiated variable has its initial rate: along the tree.
@@ -332,6 +358,7 @@ class Adaptive : public Integrator {
           condition_names_.push_back(system_.model->components[group.components[m]].name);
       registers_.resize(std::max<std::size_t>(registers_.size(), condition_programs_.back().registers));
     }
+    equation_conditions_ = condition_names_.size();
     std::vector<Expr> quantities;
     for (const Discrete& d : system_.discrete) {
       if (d.every > 0.0) continue;
@@ -441,6 +468,9 @@ class Adaptive : public Integrator {
   InitialState state_;
   double t_ = 0.0;
   std::vector<std::string> condition_names_;
+  std::size_t equation_conditions_ = 0;  // the first of them; the others belong to updates
+  std::vector<int> found_;
+  std::int64_t quick_events_ = 0;
   Program update_conditions_;
   std::vector<std::int32_t> condition_columns_;
   std::vector<std::int32_t> position_, output_columns_;

@@ -156,9 +156,9 @@ e2 = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
   EXPECT_NE(message.find("T210"), std::string::npos) << message;
 }
 
-TEST(InitialState, a_storage_that_follows_a_controlled_source_is_T212) {
+TEST(InitialState, a_storage_that_follows_a_nonlinear_controlled_source_is_T212) {
   EXPECT_NE(message_of(R"toml(
-e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "2*b.v" }
+e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "b.v*b.v" }
 c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
 r = { kind = "electrical.resistor", p = "b", n = "datum", R = 1 }
 j = { kind = "electrical.current_source", p = "datum", n = "b", I = "t" }
