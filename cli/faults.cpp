@@ -12,6 +12,7 @@ constexpr FaultCode codes[] = {
     {"T402", "an output that cannot be written"},
     {"T403", "a reference that cannot be read or compared"},
     {"T410", "a study that could not be finished"},
+    {"T570", "a kind that the library does not have"},
 };
 
 // Member by member: GCC 12 suspects uninitialised strings in the aggregate.

@@ -11,6 +11,8 @@
 #define TELLEGEN_MATH_H
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,6 +52,29 @@ static inline double tellegen_junction_limit(double u, double previous) {
     return argument > 0.0 ? previous + log(argument) : critical;
   }
   return log(u);
+}
+
+/* Mixes 64 bits so that each depends on all: the finaliser of SplitMix64 [Steele 2014, OOPSLA]. */
+static inline uint64_t tellegen_mix(uint64_t z) {
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+/* The k-th number of a standard normal sequence, the same each time it is asked for: nothing is kept between
+ * calls. Both arguments count by their integer part. The hash of both gives two uniform numbers, and those
+ * one normal deviate by the formula of Box and Muller. */
+static inline double tellegen_gauss(double seed, double k) {
+  const uint64_t step = UINT64_C(0x9e3779b97f4a7c15);
+  const double whole_seed = floor(seed) + 0.0, whole_k = floor(k) + 0.0; /* + 0.0: one zero, not two */
+  uint64_t a, b;
+  double u, angle;
+  memcpy(&a, &whole_seed, sizeof a);
+  memcpy(&b, &whole_k, sizeof b);
+  a = tellegen_mix(tellegen_mix(a + step) + b);
+  u = (double)((tellegen_mix(a + step) >> 11) + 1) * 0x1p-53; /* above 0, up to 1 */
+  angle = (double)(tellegen_mix(a + 2 * step) >> 11) * 0x1p-53 * 6.283185307179586;
+  return sqrt(-2.0 * log(u)) * cos(angle);
 }
 
 typedef struct tellegen_table {

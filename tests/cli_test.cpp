@@ -191,11 +191,65 @@ TEST(CliSimulate, PlotsAsSvgAndPng) {
   EXPECT_EQ(folder.file_count(), 2u);
 }
 
+TEST(CliLibrary, ListsEveryKindOnItsShelfWithItsSummary) {
+  const Ran ran = run_program({"library"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("electrical\n"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("\nthermal\n"), std::string::npos) << ran.out;
+  const json list = json::parse(run_program({"library", "--json"}).out);
+  int files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(TELLEGEN_SOURCE_DIR) / "library"))
+    files += entry.path().extension() == ".toml" && entry.path().filename() != "domains.toml";
+  EXPECT_EQ(list.size(), files);
+  for (const json& kind : list) {
+    EXPECT_NE(ran.out.find("  " + kind.at("name").get<std::string>() + " "), std::string::npos) << kind;
+    EXPECT_NE(ran.out.find(kind.at("summary").get<std::string>()), std::string::npos) << kind;
+  }
+  const json shelf = json::parse(run_program({"library", "thermal", "--json"}).out);
+  EXPECT_GT(shelf.size(), 5u);
+  for (const json& kind : shelf) EXPECT_EQ(kind.at("name").get<std::string>().rfind("thermal.", 0), 0u);
+}
+
+TEST(CliLibrary, ShowsAKindAsItsFileHasIt) {
+  const Ran ran = run_program({"library", "electrical.diode"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const char* line :
+       {"Junction diode with series resistance", "  p  electrical\n",
+        "  junction  from p to j  (electrical)\n", "internal nodes\n  j\n", "series.v = Rs*series.i",
+        "= junction.v + series.v", "given   Is = 1e-15, N = 1.5", "default 1.380649e-23*T/1.602176634e-19"})
+    EXPECT_NE(ran.out.find(line), std::string::npos) << line << "\n" << ran.out;
+  const json kind = json::parse(run_program({"library", "electrical.capacitor", "--json"}).out);
+  EXPECT_EQ(kind.at("ports")[1], (json{{"name", "n"}, {"domain", "electrical"}}));
+  EXPECT_EQ(kind.at("equations"), json{"i = C*der(v)"});
+  EXPECT_EQ(kind.at("parameters")[0].at("required"), true);
+  EXPECT_EQ(kind.at("parameters")[0].at("bounds"), "above 0");
+  EXPECT_EQ(kind.at("parameters")[1].at("default"), "0");
+  EXPECT_EQ(kind.at("initial").at("v"), "v0");
+  EXPECT_EQ(kind.at("checks")[0].at("expect").at("v"), "1");
+  const json held = json::parse(run_program({"library", "signals.sample_hold", "--json"}).out);
+  EXPECT_EQ(held.at("discrete")[0].at("every"), "period");
+}
+
+TEST(CliLibrary, SuggestsKindsThatAreNamedAlike) {
+  const Ran typo = run_program({"library", "electrical.diod"});
+  EXPECT_EQ(typo.code, 2);
+  EXPECT_EQ(typo.err.rfind("tellegen library: T570: the library has no kind 'electrical.diod'", 0), 0u)
+      << typo.err;
+  EXPECT_NE(typo.err.find("'electrical.diode'"), std::string::npos) << typo.err;
+  const Ran shelf = run_program({"library", "spring"});
+  EXPECT_NE(shelf.err.find("did you mean 'rotational.spring', 'translational.spring'?"), std::string::npos)
+      << shelf.err;
+  const Ran wild = run_program({"library", "qwertyuiop"});
+  EXPECT_EQ(wild.code, 2);
+  EXPECT_EQ(wild.err.find("did you mean"), std::string::npos) << wild.err;
+}
+
 TEST(Cli, HelpAndVersionAreNoFaults) {
   EXPECT_EQ(run_program({"--version"}).out.rfind("tellegen ", 0), 0u);
   for (const std::vector<std::string>& words : {std::vector<std::string>{"--help"},
                                                 {"simulate", "--help"},
                                                 {"check", "--help"},
+                                                {"library", "--help"},
                                                 {"benchmark", "--help"}}) {
     const Ran ran = run_program(words);
     EXPECT_EQ(ran.code, 0) << ran.err;

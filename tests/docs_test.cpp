@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "tellegen/graph/faults.h"
-#include "tellegen/model/document.h"
+#include "tellegen/model/kind_text.h"
 #include "tellegen/model/read.h"
 #include "tellegen/netlist/faults.h"
 #include "tellegen/results/test_folder.h"
@@ -129,110 +129,8 @@ TEST(Docs, errors_lists_the_codes_that_the_sources_have_and_no_others) {
     EXPECT_TRUE(used.contains(code)) << code << " is not in the sources";
 }
 
-// The library's page, from its files alone.
-std::string default_of(const Value& parameter) {
-  if (const Value* optional = parameter.find("optional"); optional && optional->number != 0.0)
-    return "may be left out";
-  const Value* value = parameter.find("default");
-  if (!value) return "must be given";
-  if (value->is_text()) return ticked(value->text);
-  std::ostringstream text;
-  text << value->number;
-  return ticked(text.str());
-}
-
-std::string bounds_of(const Value& parameter) {
-  std::string text;
-  for (const auto& [key, words] : {std::pair{"above", "above "},
-                                   {"at_least", "at least "},
-                                   {"below", "below "},
-                                   {"at_most", "at most "}})
-    if (const Value* bound = parameter.find(key)) {
-      std::ostringstream number;
-      number << bound->number;
-      text += (text.empty() ? "" : ", ") + std::string(words) + number.str();
-    }
-  return text;
-}
-
-std::string text_of(const Value& table, std::string_view key) {
-  const Value* value = table.find(key);
-  return value ? std::string(value->text) : "";
-}
-
-std::string edges_of(const Value& root_value) {
-  std::string text;
-  for (const Value& edge : root_value.find("edges")->items) {
-    const Value& ends = edge.is_table() ? *edge.find("ports") : edge;
-    text += (text.empty() ? "" : ", ") + ticked(edge.key) + " from " + ticked(ends.items[0].text) + " to " +
-            ticked(ends.items[1].text);
-    if (edge.is_table()) text += " (" + text_of(edge, "domain") + ")";
-  }
-  return text;
-}
-
-std::string section_of(const std::string& name, const Document& document) {
-  const Value& file = document.root();
-  std::string text = "### " + name + "\n\n" + text_of(file, "summary") + "\n\n";
-  text += "Edges: " + edges_of(file) + ".";
-  if (const Value* nodes = file.find("nodes")) {
-    text += " Internal nodes:";
-    for (const Value& node : nodes->items) text += " " + ticked(node.text);
-    text += ".";
-  }
-  text += "\n\n```text\n";
-  for (const Value& equation : file.find("equations")->find("terminal")->items)
-    text += std::string(equation.text) + "\n";
-  text += "```\n\n";
-  if (const Value* parameters = file.find("parameters")) {
-    text += "| parameter | unit | default | bounds | what it is |\n| --- | --- | --- | --- | --- |\n";
-    for (const Value& p : parameters->items)
-      text +=
-          row({ticked(p.key), text_of(p, "unit"), default_of(p), bounds_of(p), text_of(p, "summary")}) + "\n";
-    text += "\n";
-  }
-  if (const Value* outputs = file.find("outputs")) {
-    text += "| output | unit | value | what it is |\n| --- | --- | --- | --- |\n";
-    for (const Value& o : outputs->items)
-      text +=
-          row({ticked(o.key), text_of(o, "unit"), ticked(text_of(o, "value")), text_of(o, "summary")}) + "\n";
-    text += "\n";
-  }
-  return text;
-}
-
-std::string library_page() {
-  std::string text =
-      "# Library\n\n"
-      "Every kind that Tellegen ships, from its file `library/<domain>/<name>.toml`. A component gives its "
-      "kind, joins the\n"
-      "kind's ports to nodes and gives its parameters; the ends of the edges are the ports, but for internal "
-      "nodes and\n"
-      "`datum`. [model file](model-file.md) explains the rest. This page is written by "
-      "`tests/docs_test.cpp`.\n";
-  const fs::path library = root / "library";
-  std::string domain, list, sections;
-  for (const std::string& name : library_kinds(library)) {
-    std::string path = name;
-    std::replace(path.begin(), path.end(), '.', '/');
-    const fs::path file = library / (path + ".toml");
-    const Document document(get(file), file.string());
-    if (name.substr(0, name.find('.')) != domain) {
-      domain = name.substr(0, name.find('.'));
-      sections += "## " + domain + "\n\n";
-    }
-    std::string anchor = name;
-    std::erase(anchor, '.');
-    list += row({"[" + name + "](#" + anchor + ")", text_of(document.root(), "summary")}) + "\n";
-    sections += section_of(name, document);
-  }
-  text += "\n| kind | what it is |\n| --- | --- |\n" + list + "\n" + sections;
-  while (text.ends_with("\n\n")) text.pop_back();
-  return text;
-}
-
 TEST(Docs, library_shows_every_kind_as_its_file_has_it) {
-  const std::string expected = library_page();
+  const std::string expected = library_page(root / "library");
   if (std::getenv("TELLEGEN_WRITE_DOCS")) put(root / "docs/library.md", expected);
   const Lines are = lines_of(page("docs/library.md")), should = lines_of(expected);
   const auto [is, must] = std::mismatch(are.begin(), are.end(), should.begin(), should.end());

@@ -51,6 +51,8 @@ class OneComponent {
       else
         impose(name, value);
     }
+    for (const auto& [name, formula] : check_.formulas)
+      component += fmt::format(", {} = \"{}\"", name, formula);
     for (const auto& [name, table] : check_.tables) {
       component += fmt::format(", {} = [", name);
       for (std::size_t k = 0; k < table->x.size(); ++k)

@@ -91,7 +91,8 @@ struct KindCheck {
   // across ("p.T") imposed; "x(0)" initial. expect: "t", and variables and outputs at that time.
   std::map<std::string, double> given;
   std::map<std::string, double> expect;
-  TableMap tables{};  // table parameters, by name
+  std::map<std::string, std::string> formulas{};  // parameters given as expressions of t
+  TableMap tables{};                              // table parameters, by name
   double tolerance = 1e-6;
 };
 

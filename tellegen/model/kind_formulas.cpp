@@ -366,6 +366,8 @@ void KindReader::read_check(const Value& table) {
       const auto scalar = read_scalar(source_, entry, what);
       if (scalar && scalar->number)
         into[start ? canonical + "(0)" : canonical] = *scalar->number;
+      else if (scalar && named->meaning == Meaning::parameter)
+        check.formulas[canonical] = scalar->expression;
       else if (scalar)
         source_.fault(entry, "T102", fmt::format("{} must be a number", what));
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "tellegen/equations/explain.h"
 #include "tellegen/numeric/null_space.h"
@@ -618,7 +619,9 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
   InitialProblem problem(tableau, storage, forced);
   Updates updates(system);
   std::vector<double> held(tableau.held().begin(), tableau.held().end()), next(held.size());
-  // Each round settles at least one variable, unless they drive each other in a circle.
+  bool sampled = false;
+  // Each round settles at least one variable, unless they drive each other in a circle. Those with a sample time
+  // are taken over once and together, when the others have settled: a sampled sum must not add up twice.
   for (std::size_t round = 0;; ++round) {
     InitialState state = problem.solve();
     if (!forced.empty()) {
@@ -628,18 +631,26 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
                               0.0);
     }
     updates.evaluate(state.x, 0.0, next);
-    if (next == held) {
+    const auto take = [&](bool with_sample_time) {
+      std::vector<double> values = held;
+      for (std::size_t k = 0; k < held.size(); ++k)
+        if ((system.discrete[k].every > 0.0) == with_sample_time) values[k] = next[k];
+      return values;
+    };
+    std::vector<double> taken = take(false);
+    if (taken == held && !std::exchange(sampled, true)) taken = take(true);
+    if (taken == held) {
       state.held = std::move(held);
       return state;
     }
     if (round > 20 + held.size()) {
       std::string names;
       for (std::size_t k = 0; k < held.size(); ++k)
-        if (next[k] != held[k]) names += (names.empty() ? "'" : ", '") + system.discrete[k].name + "'";
+        if (taken[k] != held[k]) names += (names.empty() ? "'" : ", '") + system.discrete[k].name + "'";
       throw SimulationError(
           fmt::format("discrete variables do not settle at t = 0: {} change again and again", names), 0.0);
     }
-    held = next;
+    held = std::move(taken);
     tableau.hold(held);
   }
 }

@@ -98,6 +98,9 @@ const Function table[] = {
      [](Expr e, int k) { return k == 0 ? number(e, 1.0) : -make("floor", x(e) / y(e)); },
      "tellegen_mod($1, $2)", R"(\operatorname{mod}\left($1, $2\right))",
      "first minus the multiple of the second below it; has the sign of the second"},
+    {"gauss", 2, [](Values a, int) { return tellegen_gauss(a[0], a[1]); }, zero, "tellegen_gauss($1, $2)",
+     R"(\operatorname{gauss}\left($1, $2\right))",
+     "standard normal deviate: number floor(second) of the sequence with the seed floor(first)"},
     {"min", -1, [](Values a, int) { return tellegen_min(a[0], a[1]); },
      [](Expr e, int k) {
        return chosen(e.pool().call("lt", {x(e), y(e)}), k == 0);

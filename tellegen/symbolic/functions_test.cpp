@@ -98,6 +98,35 @@ TEST(Functions, mod_has_the_sign_of_the_divisor) {
   EXPECT_EQ(tellegen_mod(7.0, -3.0), -2.0);
 }
 
+// A standard normal sample of n: mean 0 +- 1/sqrt(n), variance 1 +- sqrt(2/n), fourth moment 3 +- sqrt(96/n),
+// and neighbours, by number and by seed, uncorrelated within 1/sqrt(n). Bounds are four deviations.
+TEST(Functions, gauss_is_a_standard_normal_sequence_for_every_seed) {
+  const int n = 200000;
+  for (const double seed : {0.0, 1.0, -7.0, 1e6}) {
+    double mean = 0.0, square = 0.0, fourth = 0.0, next = 0.0, other = 0.0;
+    for (int k = 0; k < n; ++k) {
+      const double x = tellegen_gauss(seed, k);
+      mean += x / n;
+      square += x * x / n;
+      fourth += x * x * x * x / n;
+      next += x * tellegen_gauss(seed, k + 1) / n;
+      other += x * tellegen_gauss(seed + 1.0, k) / n;
+    }
+    EXPECT_LT(std::abs(mean), 4.0 / std::sqrt(n)) << seed;
+    EXPECT_LT(std::abs(square - 1.0), 4.0 * std::sqrt(2.0 / n)) << seed;
+    EXPECT_LT(std::abs(fourth - 3.0), 4.0 * std::sqrt(96.0 / n)) << seed;
+    EXPECT_LT(std::abs(next), 4.0 / std::sqrt(n)) << seed;
+    EXPECT_LT(std::abs(other), 4.0 / std::sqrt(n)) << seed;
+  }
+}
+
+TEST(Functions, gauss_counts_by_integer_parts_and_repeats_itself) {
+  EXPECT_EQ(tellegen_gauss(3.0, 17.0), tellegen_gauss(3.9, 17.2));
+  EXPECT_NE(tellegen_gauss(3.0, 17.0), tellegen_gauss(17.0, 3.0));
+  EXPECT_EQ(tellegen_gauss(-0.0, 0.0), tellegen_gauss(0.0, -0.0));
+  EXPECT_NEAR(tellegen_gauss(3.0, 17.0), 1.0195181590463869, 1e-15);  // the same arithmetic in Python 3.11
+}
+
 TEST(Functions, small_powers_are_products_and_negative_ones_reciprocals) {
   EXPECT_EQ(power_value(1.1, 2.0), 1.1 * 1.1);
   EXPECT_EQ(power_value(1.1, 3.0), 1.1 * 1.1 * 1.1);

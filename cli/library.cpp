@@ -1,0 +1,150 @@
+// tellegen library: the kinds there are, or one of them with its equations.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "tellegen/model/kind_text.h"
+#include "tellegen/model/read.h"
+#include "tellegen/symbolic/nearest.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Names = std::vector<std::string>;
+
+struct Request {
+  std::string kind;
+  bool json = false;
+};
+
+std::string shelf_of(const std::string& name) { return name.substr(0, name.find('.')); }
+std::string last_of(const std::string& name) { return name.substr(name.rfind('.') + 1); }
+
+void add_to(Json& into, const std::vector<KindText::Setting>& settings) {
+  into = Json::object();
+  for (const auto& [name, value] : settings) into[name] = value;
+}
+
+Json to_json(const KindText& kind) {
+  Json json{{"name", kind.name}, {"summary", kind.summary}, {"notes", kind.notes}};
+  for (const char* list :
+       {"ports", "edges", "nodes", "parameters", "variables", "discrete", "equations", "outputs", "checks"})
+    json[list] = Json::array();
+  for (const auto& p : kind.ports) json["ports"].push_back({{"name", p.name}, {"domain", p.domain}});
+  for (const auto& e : kind.edges)
+    json["edges"].push_back({{"name", e.name}, {"from", e.from}, {"to", e.to}, {"domain", e.domain}});
+  json["nodes"] = kind.nodes;
+  for (const auto& p : kind.parameters) {
+    Json entry{{"name", p.name}, {"unit", p.unit}};
+    if (p.has_default)
+      entry["default"] = p.value;
+    else
+      entry["required"] = p.value == "must be given";
+    entry["bounds"] = p.bounds;
+    entry["summary"] = p.summary;
+    json["parameters"].push_back(std::move(entry));
+  }
+  for (const auto& v : kind.variables)
+    json["variables"].push_back({{"name", v.name}, {"unit", v.unit}, {"summary", v.summary}});
+  for (const auto& d : kind.discrete)
+    json["discrete"].push_back({{"name", d.name},
+                                {"unit", d.unit},
+                                {"start", d.start},
+                                {"update", d.update},
+                                {"every", d.every},
+                                {"summary", d.summary}});
+  json["equations"] = kind.equations;
+  add_to(json["initial"], kind.initial);
+  for (const auto& o : kind.outputs)
+    json["outputs"].push_back(
+        {{"name", o.name}, {"unit", o.unit}, {"value", o.value}, {"summary", o.summary}});
+  for (const auto& c : kind.checks) {
+    Json entry;
+    add_to(entry["given"], c.given);
+    add_to(entry["expect"], c.expect);
+    if (!c.tolerance.empty()) entry["tolerance"] = c.tolerance;
+    json["checks"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+// Those named alike: on their shelf, or on any ("diode", "thermal.resistr").
+Names suggestions(const std::string& asked, const Names& kinds) {
+  Names found, lasts;
+  for (const std::string& kind : kinds) {
+    lasts.push_back(last_of(kind));
+    if (kind.find(asked) != std::string::npos || last_of(kind) == last_of(asked)) found.push_back(kind);
+  }
+  if (!found.empty()) return found;
+  if (const std::string near = nearest(asked, kinds); !near.empty()) return {near};
+  if (const std::string near = nearest(last_of(asked), lasts); !near.empty())
+    for (const std::string& kind : kinds)
+      if (last_of(kind) == near) found.push_back(kind);
+  return found;
+}
+
+ModelError unknown_kind(const std::string& asked, const Names& kinds) {
+  std::string list;
+  const Names near = suggestions(asked, kinds);
+  for (std::size_t k = 0; k < std::min<std::size_t>(near.size(), 5); ++k)
+    list += (k == 0 ? "'" : ", '") + near[k] + "'";
+  return command_fault(
+      "tellegen library", "T570", fmt::format("the library has no kind '{}'", asked),
+      {list.empty() ? "" : fmt::format("did you mean {}?", list), "tellegen library lists all kinds"});
+}
+
+void print_list(const std::vector<KindText>& kinds) {
+  std::size_t width = 0;
+  for (const KindText& kind : kinds) width = std::max(width, kind.name.size());
+  std::string shelf;
+  for (const KindText& kind : kinds) {
+    if (shelf_of(kind.name) != shelf) {
+      if (!shelf.empty()) fmt::print("\n");
+      shelf = shelf_of(kind.name);
+      fmt::print("{}\n", shelf);
+    }
+    fmt::print("  {:<{}}  {}\n", kind.name, width, kind.summary);
+  }
+}
+
+void show(const Request& request) {
+  const fs::path library = library_folder();
+  const std::vector<Domain> domains = read_domains(library);
+  const Names all = library_kinds(library);
+  const auto described = [&](const std::string& name) {
+    return describe_kind(domains, kind_file(library, name), name);
+  };
+  if (std::find(all.begin(), all.end(), request.kind) != all.end()) {
+    const KindText kind = described(request.kind);
+    if (request.json)
+      fmt::print("{}", json_text(to_json(kind)));
+    else
+      fmt::print("{}\nfile {}\n", to_text(kind), kind_file(library, kind.name).string());
+    return;
+  }
+  std::vector<KindText> listed;  // all, or one shelf
+  for (const std::string& name : all)
+    if (request.kind.empty() || shelf_of(name) == request.kind) listed.push_back(described(name));
+  if (listed.empty() && !request.kind.empty()) throw unknown_kind(request.kind, all);
+  if (!request.json) return print_list(listed);
+  Json json = Json::array();
+  for (const KindText& kind : listed) json.push_back({{"name", kind.name}, {"summary", kind.summary}});
+  fmt::print("{}", json_text(json));
+}
+
+}  // namespace
+
+void add_library(CLI::App& command) {
+  auto request = std::make_shared<Request>();
+  command.add_option("KIND", request->kind,
+                     "a kind, or a shelf: electrical.diode, thermal; all if not given");
+  command.add_flag("--json", request->json, "for machines");
+  command.callback([request] { show(*request); });
+}
+
+}  // namespace tellegen
