@@ -5,7 +5,8 @@
 //   # expect 8: T202: across-sources 'v2', 'v1' form a circuit
 //   # names: 'v1' from 'a' to 'datum' (line 7)             whom it must name; as many lines as needed
 //   # remedy: remove one of them                           what would mend it
-//   # only: simulate                                       where `check` cannot know
+//   # expect kinds/x.toml:8: T152: ...                     a fault of another file; "T410: ..." of the whole
+//   file # only: simulate                                       where `check` cannot know
 //
 // The .cir file beside it is the same mistake as a netlist: `* says:` is what ngspice says to it, `* so:`
 // what it then does. docs/faults.md is the table of both; TELLEGEN_WRITE_DOCS=1
@@ -64,9 +65,12 @@ TEST_P(BrokenModel, is_explained) {
   ASSERT_EQ(expect.size(), 1u);
   ASSERT_EQ(remedy.size(), 1u);
   ASSERT_FALSE(marked(file, "# fault: ").empty());
-  // A file as a whole has no line: "T410: ...".
+  // A line of this file, the file as a whole, or a line of another.
+  const bool line = std::isdigit(static_cast<unsigned char>(expect[0][0]));
   const bool whole = expect[0].starts_with("T");
-  const std::string beginning = file.string() + (whole ? ": " : ":") + expect[0];
+  const std::string beginning = line    ? file.string() + ":" + expect[0]
+                                : whole ? file.string() + ": " + expect[0]
+                                        : (folder / expect[0]).string();
   const int code = expect[0].find("T410: ") == std::string::npos ? 2 : 1;
   for (const std::string command : {"check", "simulate"}) {
     const Ran ran = run_program({command, file.string()});
@@ -141,11 +145,8 @@ std::string faults_page() {
     std::string advice;
     for (std::size_t k = 1; k < said.size(); ++k)
       if (said[k].find(remedy) != std::string::npos) advice = said[k].substr(said[k].find_first_not_of(' '));
-    std::string ours = said.empty() ? "" : said[0];
-    if (const auto at = ours.find(model.filename().string()); at != std::string::npos) {
-      ours = ours.substr(at + model.filename().string().size());
-      ours = ours.starts_with(":") && ours[1] != ' ' ? "line " + ours.substr(1) : ours.substr(2);
-    }
+    std::string ours = said.empty() ? "" : said[0].substr(said[0].find(':') + 1);
+    ours = ours.starts_with(' ') ? ours.substr(1) : "line " + ours;
     if (!advice.empty()) ours += "<br>" + advice;
     std::string theirs;
     const fs::path netlist = netlist_of(model);

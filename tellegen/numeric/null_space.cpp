@@ -48,13 +48,9 @@ std::vector<NullSpace::Part> vanishing(const Matrix& a, const Eigen::VectorXd& s
   x[rank] = 1.0;
   x = qr.colsPermutation() * x;
   const double largest = x.cwiseAbs().maxCoeff();
-  std::vector<std::pair<double, NullSpace::Part>> found;
-  for (int i = 0; i < n; ++i)
-    if (std::abs(x[i]) > 1e-7 * largest) found.push_back({-std::abs(x[i]), {i, x[i] * scale[i]}});
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& p, const auto& q) { return p.first < q.first; });
   std::vector<NullSpace::Part> parts;
-  for (const auto& [size, part] : found) parts.push_back(part);
+  for (int i = 0; i < n; ++i)
+    if (std::abs(x[i]) > 1e-7 * largest) parts.push_back({i, x[i] * scale[i]});
   return parts;
 }
 

@@ -18,7 +18,7 @@ struct NullSpace {
     std::int32_t index;
     double weight;
   };
-  std::vector<Part> columns, rows;  // the largest weights first; empty where the matrix is not singular
+  std::vector<Part> columns, rows;  // in their order; empty where the matrix is not singular
 };
 
 NullSpace null_space(const SparsePattern& pattern, std::span<const double> values);
