@@ -8,6 +8,8 @@
 namespace tellegen {
 namespace {
 
+constexpr std::size_t deepest_nesting = 100;
+
 std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of(" \t")); }
 
 std::string_view rest_of(const std::string& text) {
@@ -86,6 +88,8 @@ class Sorter {
                             {"nodes come first, then parameters as name=value"});
       inner->ports.push_back(fields[k].text);
     }
+    if (stack_.size() >= deepest_nesting)
+      throw netlist_fault(card.place, "T510", "subcircuits are defined too deep within each other");
     Circuit* circuit = inner.get();
     const auto [entry, fresh] = at_->subcircuits.try_emplace(inner->name, std::move(inner));
     if (!fresh) {

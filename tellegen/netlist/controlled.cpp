@@ -41,7 +41,7 @@ void Translation::write_source(const Item& item, bool voltage, const Formula& va
   ComponentText text = component(item, voltage ? "electrical.voltage_source" : "electrical.current_source");
   text.port("p", node(item, 1));
   text.port("n", node(item, 2));
-  text.value(voltage ? "V" : "I", value);
+  text.value(voltage ? "V" : "I", without_unit(value));
   write(text, item);
 }
 
@@ -169,7 +169,7 @@ Formula Translation::table(const Item& item, std::size_t first) {
   for (std::size_t k = 0; k + 1 < points.size(); ++k)
     if (!(names_.number(points[k].first, item.place()) < names_.number(points[k + 1].first, item.place())))
       fault(item, "T508", fmt::format("the table of '{}' does not increase", item.element.name));
-  return piecewise(x, points);
+  return piecewise(x, points, Outside::hold);
 }
 
 }  // namespace tellegen

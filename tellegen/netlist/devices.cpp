@@ -236,7 +236,7 @@ void Translation::device(const Item& item) {
     const std::string control = names_.extra_node(element.name + "_control");
     sense.port("p", control);
     sense.port("n", "datum");
-    sense.value("V", {"1*" + controlling_current(item, 3).text, Formula::product, true});
+    sense.value("V", without_unit(controlling_current(item, 3)));
     write(sense, item);
     nodes.push_back(control);
     nodes.emplace_back("datum");

@@ -13,6 +13,11 @@
 #include "tellegen/symbolic/parse.h"
 
 namespace tellegen {
+namespace {
+
+constexpr std::size_t deepest_nesting = 200;
+
+}  // namespace
 
 std::string Identifiers::make(const std::string& name, const std::string& before_digit) {
   std::string identifier;
@@ -97,6 +102,8 @@ void Environment::add_node(const std::string& name) {
 std::string Environment::extra_node(const std::string& name) { return names_.make(name, "n"); }
 std::string Environment::extra_component(const std::string& name) { return names_.make(name, "e"); }
 
+std::string Environment::extra_parameter(const std::string& name) { return parameter_names_.make(name, "p"); }
+
 std::string Environment::node(const std::string& full) const {
   return full == "0" ? "datum" : nodes_.at(full);
 }
@@ -121,6 +128,9 @@ std::optional<Formula> Environment::value(const std::string& name, const Instanc
   if (!owner->parent) return Formula{parameters_.at(name), Formula::atom, false};
   const std::pair key{owner, name};
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  if (open_.size() > deepest_nesting)
+    throw ExpressionError("T510",
+                          fmt::format("the parameter '{}' depends on too many others in a row", name));
   if (!open_.insert(key).second)
     throw ExpressionError("T507", fmt::format("the parameter '{}' depends on itself", name));
   Formula result = formula(card->text, *where, card->place);
@@ -162,10 +172,19 @@ double Environment::parameter_number(const std::string& identifier, const Place&
   if (const auto known = numbers_.find(identifier); known != numbers_.end()) return known->second;
   const Instance& top = flat_.instances[0];
   const ParameterCard& card = top.circuit->parameters.at(spice_names_.at(identifier));
+  if (counting_.size() > deepest_nesting)
+    throw netlist_fault(card.place, "T510",
+                        fmt::format("the parameter '{}' depends on too many others in a row", identifier));
   if (!counting_.insert(identifier).second)
     throw netlist_fault(card.place, "T507",
                         fmt::format("the parameter '{}' depends on itself", spice_names_.at(identifier)));
-  const double value = number(constant(card.text, top, card.place), place);
+  double value = 0.0;
+  try {
+    value = number(constant(card.text, top, card.place), place);
+  } catch (const ModelError&) {
+    counting_.clear();
+    throw;
+  }
   counting_.erase(identifier);
   return numbers_[identifier] = value;
 }

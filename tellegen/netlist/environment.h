@@ -30,8 +30,9 @@ class Environment {
   // Identifiers. Elements and nodes are made known first; looked up afterwards.
   std::string add_element(const std::string& name);
   void add_node(const std::string& name);
-  std::string extra_node(const std::string& name);                       // inside a device
-  std::string extra_component(const std::string& name);                  // made for a device
+  std::string extra_node(const std::string& name);       // inside a device
+  std::string extra_component(const std::string& name);  // made for a device
+  std::string extra_parameter(const std::string& name);
   const std::vector<std::string>& nodes() const { return node_order_; }  // full names, in order of appearance
   std::string node(const std::string& full) const;                       // "datum" for the datum
   const std::string& element(const std::string& full) const { return elements_.at(full); }

@@ -365,7 +365,7 @@ class Translator {
     if (arguments.size() % 2 == 0)
       throw ExpressionError("T505", fmt::format("'{}' takes a value and pairs of points", name));
     for (std::size_t k = 1; k < arguments.size(); k += 2) points.emplace_back(arguments[k], arguments[k + 1]);
-    return piecewise(arguments[0], points);
+    return piecewise(arguments[0], points, name == "pwl" ? Outside::extend : Outside::hold);
   }
 
   // v(a), v(a, b), i(v1): names of nodes may have signs in them.
@@ -463,15 +463,17 @@ Formula divide(const Formula& a, const Formula& b) {
 }
 
 // A sum of ramps rather than nested conditions: continuous by construction, and short.
-Formula piecewise(const Formula& x, const std::vector<std::pair<Formula, Formula>>& points) {
+Formula piecewise(const Formula& x, const std::vector<std::pair<Formula, Formula>>& points, Outside outside) {
   if (points.empty()) throw ExpressionError("T505", "a table without points");
   Formula result = points[0].second;
   for (std::size_t k = 0; k + 1 < points.size(); ++k) {
     const auto& [x0, y0] = points[k];
     const auto& [x1, y1] = points[k + 1];
     const Formula slope = divide(subtract(y1, y0), subtract(x1, x0));
-    const Formula ramp = subtract(call("min", {call("max", {x, x0}), x1}), x0);
-    result = add(result, multiply(slope, ramp));
+    Formula inside = x;
+    if (outside == Outside::hold || k > 0) inside = call("max", {inside, x0});
+    if (outside == Outside::hold || k + 2 < points.size()) inside = call("min", {inside, x1});
+    result = add(result, multiply(slope, subtract(inside, x0)));
   }
   return result;
 }

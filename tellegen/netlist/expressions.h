@@ -52,7 +52,8 @@ Formula add(const Formula& a, const Formula& b);
 Formula subtract(const Formula& a, const Formula& b);
 Formula multiply(const Formula& a, const Formula& b);
 Formula divide(const Formula& a, const Formula& b);
-// Straight lines through the points, the end values held outside.
-Formula piecewise(const Formula& x, const std::vector<std::pair<Formula, Formula>>& points);
+// Straight lines through the points; outside, the end values are held or the end lines go on.
+enum class Outside { hold, extend };
+Formula piecewise(const Formula& x, const std::vector<std::pair<Formula, Formula>>& points, Outside outside);
 
 }  // namespace tellegen

@@ -14,7 +14,7 @@ constexpr FaultCode codes[] = {
     {"T507", "a netlist, subcircuit, function or parameter that contains itself"},
     {"T508", "a value of a netlist that is not a number, or not one that can be used"},
     {"T509", "one name for two things in a netlist"},
-    {"T510", "a netlist that grows beyond all measure when its subcircuits are written out"},
+    {"T510", "subcircuits or parameters that are nested beyond all measure"},
 };
 
 }  // namespace

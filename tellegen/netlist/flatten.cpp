@@ -11,6 +11,7 @@ namespace tellegen {
 namespace {
 
 constexpr std::size_t most_elements = 20'000'000;
+constexpr int deepest_nesting = 500;
 
 class Flattener {
  public:
@@ -65,9 +66,13 @@ class Flattener {
       throw netlist_fault(place, "T504", fmt::format("there is no subcircuit '{}'", name),
                           {did_you_mean(name, known)});
     }
-    for (const Instance* i = element.at; i; i = i->parent)
+    int depth = 0;
+    for (const Instance* i = element.at; i; i = i->parent) {
+      if (++depth > deepest_nesting)
+        throw netlist_fault(place, "T510", "subcircuits are used too deep within each other");
       if (i->circuit == circuit)
         throw netlist_fault(place, "T507", fmt::format("the subcircuit '{}' contains itself", name));
+    }
     if (fields.size() - 2 != circuit->ports.size())
       throw netlist_fault(place, "T504",
                           fmt::format("'{}' has {} nodes, and '{}' joins {}", name, circuit->ports.size(),

@@ -108,17 +108,12 @@ Formula Translation::temperature_factor(const Item& item, const std::vector<Assi
 void Translation::resistor(const Item& item) {
   std::vector<Assignment> options;
   const Formula value = passive_value(item, options, "r");
-  const bool plain = value.varies || names_.number(value, item.place()) > 0.0;
-  ComponentText text = component(item, plain ? "electrical.resistor" : "electrical.voltage_source");
+  const double number = value.varies ? 1.0 : names_.number(value, item.place());
+  if (number == 0.0) return write_source(item, true, number_formula(0.0));  // a short circuit
+  ComponentText text = component(item, number > 0.0 ? "electrical.resistor" : "electrical.negative_resistor");
   text.port("p", node(item, 1));
   text.port("n", node(item, 2));
-  if (plain) {
-    text.value("R", value);
-  } else {
-    // A short circuit, or a negative resistance: the library's resistor has neither.
-    const Formula own{text.name + ".i", Formula::atom, true};
-    text.value("V", names_.number(value, item.place()) == 0.0 ? number_formula(0.0) : multiply(value, own));
-  }
+  text.value("R", without_unit(value));
   write(text, item);
 }
 

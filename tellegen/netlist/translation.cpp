@@ -61,7 +61,8 @@ void Translation::name_everything() {
       const std::size_t count = terminal_count(item);
       if (item.fields.size() <= count)
         fault(item, "T502", fmt::format("'{}' needs {} nodes", element.name, count));
-      for (std::size_t k = 1; k <= count; ++k) {
+      // A substrate is no terminal of the library's transistor.
+      for (std::size_t k = 1; k <= (element.letter() == 'q' ? 3 : count); ++k) {
         if (item.fields[k].type != Field::Type::word)
           fault(item, "T502", fmt::format("'{}' cannot be a node of '{}'", item.fields[k].text, element.name),
                 {fmt::format("it needs {} nodes", count)});
@@ -133,9 +134,10 @@ void Translation::translate(const Element& element) {
 
 void Translation::write_parameters(TomlText& to) {
   const Instance& top = flat_.instances[0];
-  if (top.circuit->parameter_order.empty()) return;
+  if (top.circuit->parameter_order.empty() && one_.empty()) return;
   if (!to.text.empty()) to.add("");
   to.add("[parameters]");
+  if (!one_.empty()) to.add(one_ + " = 1");
   for (const std::string& name : top.circuit->parameter_order) {
     const ParameterCard& card = top.circuit->parameters.at(name);
     try {
@@ -225,6 +227,12 @@ Formula Translation::controlling_current(const Item& item, std::size_t k) {
 
 Formula Translation::controlling_voltage(const Item& item, std::size_t k) {
   return formula(item, "v(" + item.fields[k].text + "," + item.fields[k + 1].text + ")");
+}
+
+Formula Translation::without_unit(const Formula& value) {
+  if (!value.varies || value.level != Formula::atom || value.text == "t") return value;
+  if (one_.empty()) one_ = names_.extra_parameter("one");
+  return {one_ + "*" + value.text, Formula::product, true};
 }
 
 ComponentText Translation::component(const Item& item, std::string_view kind) const {

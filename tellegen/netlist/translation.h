@@ -63,6 +63,8 @@ class Translation {
   // The current of the source that field `k` names.
   Formula controlling_current(const Item& item, std::size_t k);
   Formula controlling_voltage(const Item& item, std::size_t k);
+  // A voltage may be a current's number in SPICE: times 1, so that no unit is compared.
+  Formula without_unit(const Formula& value);
   ComponentText component(const Item& item, std::string_view kind) const;
   void write(const ComponentText& component, const Item& item);
 
@@ -101,6 +103,7 @@ class Translation {
   FaultList faults_;
   ConvertedNetlist result_;
   TomlText components_, initial_;
+  std::string one_;                       // the parameter that is 1, where it is needed
   std::map<std::string, double> starts_;  // .ic, by the node's full name
 
   // Inductors that K elements join: index into flat_.elements, coupling by pair.
