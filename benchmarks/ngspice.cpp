@@ -178,8 +178,18 @@ std::string spice_netlist(SpiceCircuit circuit, int loops, const SpiceSetting& s
 }
 
 ExternalRun run_ngspice(SpiceCircuit circuit, int loops, const SpiceSetting& setting, int repetitions) {
+  const auto [t_end, samples] = duration(circuit);
+  return run_ngspice_text(
+      fmt::format("max step {:g} s, {}", setting.max_step, setting.options),
+      [&](const std::string& output) { return spice_netlist(circuit, loops, setting, output); }, t_end,
+      samples, repetitions);
+}
+
+ExternalRun run_ngspice_text(const std::string& setting,
+                             const std::function<std::string(const std::string& output)>& text, double t_end,
+                             int samples, int repetitions) {
   ExternalRun run;
-  run.setting = fmt::format("max step {:g} s, {}", setting.max_step, setting.options);
+  run.setting = setting;
   const auto unavailable = [&](const std::string& reason) {
     run.available = false;
     run.setting = reason;
@@ -192,7 +202,7 @@ ExternalRun run_ngspice(SpiceCircuit circuit, int loops, const SpiceSetting& set
   const TemporaryFolder folder;
   if (folder.path().empty()) return unavailable("ngspice: no temporary folder");
   const fs::path netlist = folder.path() / "circuit.cir", output = folder.path() / "output.txt";
-  std::ofstream(netlist) << spice_netlist(circuit, loops, setting, output.string());
+  std::ofstream(netlist) << text(output.string());
 
   run.seconds = std::numeric_limits<double>::infinity();
   for (int repetition = 0; repetition < repetitions; ++repetition) {
@@ -205,7 +215,6 @@ ExternalRun run_ngspice(SpiceCircuit circuit, int loops, const SpiceSetting& set
     run.steps = std::lround(*steps);
   }
 
-  const auto [t_end, samples] = duration(circuit);
   const auto points = read_time_points(output);
   if (points.size() < 6 || points.back().t < t_end * (1 - 1e-9)) {
     return unavailable("ngspice stopped before the end of the interval");

@@ -25,6 +25,8 @@
 // ngspice reports its transient time in whole milliseconds.
 #pragma once
 
+#include <functional>
+
 #include "benchmarks/external_run.h"
 
 namespace tellegen {
@@ -43,7 +45,11 @@ SpiceSetting spice_setting(SpiceCircuit circuit, int loops, Precision precision)
 std::string spice_netlist(SpiceCircuit circuit, int loops, const SpiceSetting& setting,
                           const std::string& output);
 
-// Runs the `ngspice` found on PATH `repetitions` times and keeps the shortest transient time.
+// Runs the `ngspice` found on PATH `repetitions` times and keeps the shortest transient time. The netlist is
+// given the file for its output: time and two variables a line.
+ExternalRun run_ngspice_text(const std::string& setting,
+                             const std::function<std::string(const std::string& output)>& netlist,
+                             double t_end, int samples, int repetitions);
 ExternalRun run_ngspice(SpiceCircuit circuit, int loops, const SpiceSetting& setting, int repetitions = 3);
 
 }  // namespace tellegen

@@ -1,8 +1,9 @@
 // tellegen benchmark circuits: speed and error against published results, other programs and hand-written
-// code; tellegen benchmark readers: large inputs.
+// code; converter: a switching converter against ngspice; readers: large inputs.
 #include <memory>
 
 #include "benchmarks/circuits.h"
+#include "benchmarks/converter.h"
 #include "benchmarks/readers.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -39,11 +40,26 @@ void add_readers(CLI::App& command) {
   readers->callback([options] { run_readers_command(*options); });
 }
 
+void add_converter(CLI::App& command) {
+  CLI::App* converter =
+      command.add_subcommand("converter", "a buck converter at 100 kHz against ngspice, at equal accuracy");
+  const auto options = std::make_shared<ConverterOptions>();
+  converter->add_flag("--quick", options->quick, "one setting of each program, once");
+  converter->add_option("--json", options->json, "write everything that is printed to this file");
+  converter->callback([options] {
+    const std::string_view name = "tellegen benchmark converter";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_converter(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 }  // namespace
 
 void add_benchmark(CLI::App& command) {
   command.require_subcommand(1);
   add_readers(command);
+  add_converter(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");
   const auto options = std::make_shared<CircuitsOptions>();
