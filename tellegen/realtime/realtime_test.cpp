@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <functional>
 
@@ -220,6 +221,31 @@ TEST(Paced, inputs_are_in_force_from_the_next_period_on_and_hold) {
     ::close(other);
   }
   std::filesystem::remove_all(folder);
+}
+
+// 5 V for 50 ms, then 1 V: v = u + (v0 - u) exp(-t/RC) twice.
+TEST(Realtime, an_input_from_outside_holds_in_every_method_that_takes_one) {
+  const struct {
+    const char *method, *form;
+    double tolerance;
+  } cases[] = {{"bdf1", "tableau", 5e-2}, {"bdf2", "tableau", 1e-2}, {"bdf3", "minimal", 1e-2},
+               {"tr", "tableau", 1e-3},   {"tr", "minimal", 1e-3},   {"rk4", "auto", 1e-10},
+               {"adaptive", "auto", 1e-4}};
+  const double decay = std::exp(-0.5), first = 5 - 5 * decay, second = 1 + (first - 1) * decay;
+  for (const auto& c : cases) {
+    Model model = shipped_model("rc-realtime");
+    make_external(model, "u");
+    SimulationOptions options = options_of(c.method, 0.1, 1e-3);
+    options.form = c.form;
+    options.external = {"u"};
+    Simulation simulation(model, options, columns_of(model, {"out.v"}));
+    std::vector<double> rows(50);
+    ASSERT_EQ(simulation.integrator().advance(50, rows.data()), 50) << simulation.integrator().failure();
+    EXPECT_NEAR(rows.back(), first, c.tolerance) << c.method << " " << c.form;
+    simulation.integrator().set_input(0, 1.0);
+    ASSERT_EQ(simulation.integrator().advance(50, rows.data()), 50) << simulation.integrator().failure();
+    EXPECT_NEAR(rows.back(), second, c.tolerance) << c.method << " " << c.form;
+  }
 }
 
 TEST(Realtime, gives_the_rows_of_an_unpaced_run) {
