@@ -49,7 +49,7 @@ struct seen {
 static void take(struct seen* seen, const tellegen_packet* head, const double* values) {
   const double v = values[0];
   ++seen->packets;
-  if (head->sequence == seen->sequence + 1) {
+  if (seen->sequence != 0 && head->sequence == seen->sequence + 1) {
     const double u = head->echo ? sent_value[head->echo % KEPT] : u_before;
     const double expected = u + (seen->v - u) * exp(-step / time_constant);
     seen->largest_error = fmax(seen->largest_error, fabs(v - expected));

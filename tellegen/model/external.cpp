@@ -14,12 +14,14 @@ void make_external(Model& model, std::string_view name) {
     known.push_back(i.name);
     if (i.name == name) input = &i;
   }
-  if (!input)
-    throw ModelError({{model.file.string(), 0},
-                      "T131",
-                      fmt::format("there is no input '{}' to be set from outside", name),
-                      {did_you_mean(name, known),
-                       known.empty() ? "the model has no [inputs]" : "its inputs: " + joined(known)}});
+  if (!input) {
+    FaultList faults;
+    faults.add({model.file.string(), 0}, "T131",
+               fmt::format("there is no input '{}' to be set from outside", name),
+               {did_you_mean(name, known),
+                known.empty() ? "the model has no [inputs]" : "its inputs: " + joined(known)});
+    faults.throw_if_any();
+  }
 
   ExprMap<double> numbers{{pool.symbol("t"), 0.0}};
   for (const ModelParameter& p : model.parameters) numbers[p.symbol] = p.number;
