@@ -62,7 +62,7 @@ ExternalRun run_spice(double max_step, const std::string& options) {
 struct Setting {
   const char* method;
   double step;
-  int substeps;
+  int bisections;
 };
 
 struct OurRun {
@@ -79,7 +79,7 @@ void run_ours(const Model& model, OurRun& run, int repetitions) {
   options.step = run.setting.step;
   options.sample = sample;
   options.method = run.setting.method;
-  options.event_substeps = run.setting.substeps;
+  options.event_bisections = run.setting.bisections;
   const std::vector<OutputColumn> outputs{{"V(out)", "V", parse_value(model, "out.v", {})},
                                           {"I(l1)", "A", parse_value(model, "l1.i", {})}};
   for (int k = 0; k < repetitions; ++k) {
@@ -96,7 +96,7 @@ void run_ours(const Model& model, OurRun& run, int repetitions) {
 
 std::string in_words(const Setting& s) {
   return fmt::format("{} {:g} ns{}", s.method, 1e9 * s.step,
-                     s.substeps > 1 ? fmt::format(", events in {} parts", s.substeps) : "");
+                     s.bisections > 0 ? fmt::format(", {} bisections", s.bisections) : "");
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ bool run_converter(const ConverterOptions& options) {
   const Model model = read_netlist(TELLEGEN_SOURCE_DIR "/benchmarks/buck.cir");
 
   // The finest setting is the reference; ngspice at its own finest must say the same.
-  OurRun reference{{"tr", options.quick ? 2e-8 : 2e-9, 20}, {}, {}, {}, {}};
+  OurRun reference{{"tr", options.quick ? 2e-8 : 2e-9, 30}, {}, {}, {}, {}};
   run_ours(model, reference, 1);
   const double volts = *std::max_element(reference.answer.voltage.begin(), reference.answer.voltage.end());
   const double amperes = *std::max_element(reference.answer.current.begin(), reference.answer.current.end());
@@ -128,10 +128,10 @@ bool run_converter(const ConverterOptions& options) {
 
   std::vector<OurRun> ours;
   for (const char* method : {"tr", "bdf2"})
-    for (const double step : {4e-7, 2e-7, 1e-7, 5e-8, 2.5e-8})
-      for (const int substeps : {1, 10, 40}) {
-        if (options.quick && (step != 1e-7 || substeps != 10)) continue;
-        ours.push_back({{method, step, substeps}, {}, {}, {}});
+    for (const double step : {4e-7, 2e-7, 1e-7, 5e-8})
+      for (const int bisections : {0, 8, 12, 16, 20}) {
+        if (options.quick && (step != 1e-7 || bisections != 16)) continue;
+        ours.push_back({{method, step, bisections}, {}, {}, {}});
         run_ours(model, ours.back(), options.quick ? 1 : 3);
         ours.back().errors = errors_of(ours.back().answer, reference.answer);
       }

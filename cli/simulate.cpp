@@ -32,7 +32,7 @@ OptionName named(std::string_view option) { return {command_name, option}; }
 struct Request {
   std::string file, stop, step, sample, method, form, start, outputs, output, plot, json, compare;
   std::vector<std::string> set;
-  int iterations = 0, start_steps = 0, event_substeps = 0;
+  int iterations = 0, start_steps = 0, event_bisections = 0;
   double tolerance = 0.0, agreement = 1e-7;
   bool refactor = false, interpret = false, all = false, wants_json = false, wants_reference = false;
   RealtimeRequest realtime;
@@ -54,7 +54,7 @@ SimulationOptions options_of(const Request& request) {
   options.form = request.form;
   options.start = request.start;
   options.iterations = request.iterations;
-  options.event_substeps = request.event_substeps;
+  options.event_bisections = request.event_bisections;
   options.start_steps = request.start_steps;
   if (request.tolerance > 0.0) options.tolerance = request.tolerance;
   options.refactor = request.refactor;
@@ -213,8 +213,8 @@ void add_simulate(CLI::App& command) {
       ->check(not_positive_count)
       ->group(how);
   command
-      .add_option("--event-substeps", r.event_substeps,
-                  "do a fixed step in which an event falls again in so many parts")
+      .add_option("--event-bisections", r.event_bisections,
+                  "find events within fixed steps, to the step over 2^COUNT")
       ->type_name("COUNT")
       ->check(not_positive_count)
       ->group(how);

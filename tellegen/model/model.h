@@ -73,7 +73,7 @@ struct ModelInitial {
 
 struct SimulationDefaults {
   std::optional<double> stop, step, sample, tolerance;
-  std::optional<int> iterations, event_substeps;
+  std::optional<int> iterations, event_bisections;
   std::optional<std::string> method, form, start;
   Place place;
 };

@@ -316,7 +316,7 @@ void ModelReader::read_simulation() {
   if (!table || !at.is(*table, Value::Type::table, "'simulation'")) return;
   at.known_keys(
       *table,
-      {"stop", "step", "sample", "method", "form", "iterations", "tolerance", "start", "event_substeps"},
+      {"stop", "step", "sample", "method", "form", "iterations", "tolerance", "start", "event_bisections"},
       "[simulation]");
   SimulationDefaults& simulation = model_.simulation;
   simulation.place = at.document.at(*table);
@@ -340,7 +340,7 @@ void ModelReader::read_simulation() {
     if (value->number < 1.0) at.fault(*value, "T124", what + " must be at least 1");
   };
   whole("iterations", simulation.iterations);
-  whole("event_substeps", simulation.event_substeps);
+  whole("event_bisections", simulation.event_bisections);
   const auto text = [&](std::string_view key, std::optional<std::string>& into) {
     if (table->find(key)) into = at.text(*table, key, "[simulation]");
   };

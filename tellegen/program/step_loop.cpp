@@ -11,7 +11,9 @@ StepLoop::StepLoop(StepProgram program)
 
 void StepLoop::compile() {
   code_ = compile_c(c_step_loop(step_));
-  if (code_) run_ = code_->function<int(double*, StepLoopControl*)>("tellegen_run");
+  if (!code_) return;
+  run_ = code_->function<int(double*, StepLoopControl*)>("tellegen_run");
+  if (step_.event >= 0) prepare_ = code_->function<void(double*)>("tellegen_prepare");
 }
 
 bool StepLoop::run(StepLoopControl& control) {
@@ -134,6 +136,12 @@ std::string c_step_loop(const StepProgram& step) {
   for (std::int32_t r = 0; r < program.registers; ++r)
     if (stored[r] || r == step.time) out += fmt::format("  w[{0}] = r{0};\n", r);
   out += "  return status;\n}\n";
+  if (step.event >= 0) {
+    out += "void tellegen_prepare(double* w) {\n";
+    for (const Instruction& i : program.section(0))
+      out += "  " + c_instruction(program, i, [](std::int32_t r) { return fmt::format("w[{}]", r); }) + "\n";
+    out += "}\n";
+  }
   return out;
 }
 

@@ -64,7 +64,7 @@ class StepLoop {
   bool compiled() const { return run_ != nullptr; }
   const StepProgram& program() const { return step_; }
   double* registers() { return registers_.data(); }
-  void prepare() { interpret(step_.program, 0, registers_.data()); }
+  void prepare() { prepare_ ? prepare_(registers_.data()) : interpret(step_.program, 0, registers_.data()); }
   // Steps until control.steps are done; false where an iteration did not converge (control.index tells
   // the last step that did).
   bool run(StepLoopControl& control);
@@ -75,6 +75,7 @@ class StepLoop {
   std::vector<double> registers_;
   std::shared_ptr<const CompiledCode> code_;
   int (*run_)(double*, StepLoopControl*) = nullptr;
+  void (*prepare_)(double*) = nullptr;  // compiled where it runs again and again: with events
 };
 
 std::string c_step_loop(const StepProgram& step);

@@ -620,8 +620,8 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
   Updates updates(system);
   std::vector<double> held(tableau.held().begin(), tableau.held().end()), next(held.size());
   bool sampled = false;
-  // Each round settles at least one variable, unless they drive each other in a circle. Those with a sample time
-  // are taken over once and together, when the others have settled: a sampled sum must not add up twice.
+  // Each round settles at least one variable, unless they drive each other in a circle. Those with a sample
+  // time are taken over once and together, when the others have settled: a sampled sum must not add up twice.
   for (std::size_t round = 0;; ++round) {
     InitialState state = problem.solve();
     if (!forced.empty()) {

@@ -26,7 +26,7 @@ struct SimulationOptions {
   std::string start = "trapezoidal";  // of multistep methods: trapezoidal, or constant history
   int start_steps = 0;                // trapezoidal steps before a multistep formula; 0: as many as it needs
   bool refactor = false;              // factorise in every iteration, even a constant tangent
-  int event_substeps =
+  int event_bisections =
       1;  // 0: as the model says, or 1; a fixed step in which an event falls is done again in so many parts
   std::vector<std::string> external;  // inputs that are set from outside while the model runs
   bool compile = true;                // false: interpret everything

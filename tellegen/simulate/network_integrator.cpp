@@ -89,25 +89,43 @@ void NetworkIntegrator::begin(const Scheme& scheme, int steps) {
 
 bool NetworkIntegrator::step_with_events(double t) {
   if (!one_step(*step_, t)) return false;
-  if (problem_.options.event_substeps == 1) return true;
-  step_->updates(t, updates_);
-  for (std::size_t k = 0; k < updates_.size(); ++k)
-    if (problem_.system->discrete[k].every == 0.0 && updates_[k] != state_.held[k]) return subdivide(t);
-  return true;
+  return problem_.options.event_bisections == 0 || !event(t) || locate(t);
 }
 
-// The step just done again in parts, so that the event is met sooner. Backward Euler: no rates needed.
-bool NetworkIntegrator::subdivide(double t) {
-  const int parts = problem_.options.event_substeps;
+bool NetworkIntegrator::event(double t) {
+  step_->updates(t, updates_);
+  for (std::size_t k = 0; k < updates_.size(); ++k)
+    if (problem_.system->discrete[k].every == 0.0 && updates_[k] != state_.held[k]) return true;
+  return false;
+}
+
+// The step just done again with its events found by bisection. Backward Euler: no rates needed.
+bool NetworkIntegrator::locate(double t) {
   step_->store(state_);
   state_.value[0] = state_.value[1];
-  state_.value[1] = state_.value[2];
-  step_->load(state_);
-  step_->set_scheme(bdf(1, problem_.step / parts));
-  for (int k = 1; k <= parts; ++k) {
-    const double at = k == parts ? t : t - problem_.step * (1.0 - static_cast<double>(k) / parts);
-    if (!one_step(*step_, at)) return false;
-    if (k < parts) take_updates(statistics_.steps, at);  // before this step's number: nothing is sampled
+  double at = t;
+  const auto reach = [&](double from, double to) {
+    step_->load(state_);
+    step_->set_scheme(bdf(1, (to - from) * problem_.step));
+    at = t - (1.0 - to) * problem_.step;
+    return one_step(*step_, at);
+  };
+  double done = 0.0;  // of the step
+  for (int events = 0; done < 1.0; ++events) {
+    double to = 1.0;
+    if (!reach(done, to)) return false;
+    if (events < most_located && event(at)) {
+      double before = done;
+      for (int k = 0; k < problem_.options.event_bisections; ++k) {
+        const double middle = 0.5 * (before + to);
+        if (!reach(done, middle)) return false;
+        (event(at) ? to : before) = middle;
+      }
+      if (!reach(done, to)) return false;
+      if (to < 1.0) take_updates(statistics_.steps, at);  // before this step's number: nothing is sampled
+    }
+    if (to < 1.0) step_->store(state_);
+    done = to;
   }
   changed_ = true;
   return true;

@@ -18,7 +18,8 @@ class NetworkIntegrator : public Integrator {
  private:
   bool one_step(NetworkStep& step, double t);
   bool step_with_events(double t);
-  bool subdivide(double t);
+  bool event(double t);
+  bool locate(double t);
   void take_updates(std::int64_t index, double t);
   void begin(const Scheme& scheme, int steps);
 

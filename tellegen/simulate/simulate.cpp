@@ -42,7 +42,7 @@ SimulationOptions complete_options(const Model& model, SimulationOptions given) 
   if (given.step == 0.0) given.step = said.step.value_or(0.0);
   if (given.sample == 0.0) given.sample = said.sample.value_or(0.0);
   if (given.iterations == 0) given.iterations = said.iterations.value_or(0);
-  if (given.event_substeps == 0) given.event_substeps = said.event_substeps.value_or(1);
+  if (given.event_bisections == 0) given.event_bisections = said.event_bisections.value_or(0);
   if (given.tolerance == unset.tolerance) given.tolerance = said.tolerance.value_or(unset.tolerance);
   if (given.method.empty()) given.method = said.method.value_or("bdf3");
   if (given.form.empty()) given.form = said.form.value_or("auto");
@@ -71,7 +71,8 @@ SimulationOptions complete_options(const Model& model, SimulationOptions given) 
   if (given.method == "adaptive" && given.sample == 0.0 && given.step == 0.0) given.sample = given.stop / 500;
   if (given.method != "adaptive") positive("step", given.step);
   if (given.sample != 0.0) positive("sample", given.sample);
-  if (given.event_substeps < 1) wrong("event_substeps must be at least 1", {});
+  if (given.event_bisections < 0 || given.event_bisections > 40)
+    wrong("event_bisections must be from 0 to 40", {"20 find an event to a millionth of the step"});
   if (given.iterations < 0) wrong("iterations must not be negative", {});
   if (!(given.tolerance > 0.0)) wrong("tolerance must be positive", {});
   if (given.sample > given.stop && given.stop > 0.0)

@@ -96,8 +96,8 @@ bool WholeIntegrator::run_with_events(std::int64_t steps) {
     if (!run(*step_, control_, wanted)) return false;
     if (starting_ > 0 && (starting_ -= static_cast<int>(control_.index - before)) == 0)
       begin(plan_.scheme, 0);
-    const bool again = control_.event && problem_.options.event_substeps > 1;
-    if (again && !subdivide()) return false;
+    const bool again = control_.event && problem_.options.event_bisections > 0;
+    if (again && !locate()) return false;
     if (take_updates(control_.index) || again) begin(bdf(1, problem_.step), plan_.restart_steps);
   }
   return true;
@@ -111,26 +111,39 @@ bool WholeIntegrator::take_updates(std::int64_t index) {
   return true;
 }
 
-// The step just done again in parts, so that the event is met sooner. Backward Euler: no rates needed.
-bool WholeIntegrator::subdivide() {
-  const int parts = problem_.options.event_substeps;
+// The step just done again with its events found by bisection. Backward Euler: no rates needed.
+bool WholeIntegrator::locate() {
   step_->store(state_);
   state_.value[0] = state_.value[1];
-  state_.value[1] = state_.value[2];
-  step_->load(state_);
-  step_->set_scheme(bdf(1, problem_.step / parts), problem_.step / parts);
   StepLoopControl part = control_;
   const bool sampled = control_.phase == 0;  // its row is written again
-  part.origin = control_.step * static_cast<double>(control_.index - 1);
-  part.step = problem_.step / parts;
-  part.index = part.phase = 0;
-  part.stride = sampled ? parts : parts + 1;
-  if (sampled) part.rows -= problem_.outputs.size();
-  part.renew = 1;
-  for (int k = 0; k < parts; ++k) {
-    if (!run(*step_, part, 1)) return false;
-    if (k + 1 < parts && part.event) take_updates(control_.index - 1);  // nothing is sampled here
+  part.stride = sampled ? 1 : 2;
+  const auto reach = [&](double from, double to) {
+    step_->load(state_);
+    part.step = (to - from) * problem_.step;
+    part.origin = problem_.step * (static_cast<double>(control_.index - 1) + from);
+    part.index = part.phase = 0;
+    part.rows = sampled ? control_.rows - problem_.outputs.size() : control_.rows;
     part.renew = 1;
+    step_->set_scheme(bdf(1, part.step), part.step);
+    return run(*step_, part, 1);
+  };
+  double done = 0.0;  // of the step
+  for (int events = 0; done < 1.0; ++events) {
+    double to = 1.0;
+    if (!reach(done, to)) return false;
+    if (part.event && events < most_located) {
+      double before = done;
+      for (int k = 0; k < problem_.options.event_bisections; ++k) {
+        const double middle = 0.5 * (before + to);
+        if (!reach(done, middle)) return false;
+        (part.event ? to : before) = middle;
+      }
+      if (!reach(done, to)) return false;
+      if (to < 1.0) take_updates(control_.index - 1);  // before the step's own number: nothing is sampled
+    }
+    step_->store(state_);
+    done = to;
   }
   control_.iterations = part.iterations;
   control_.worst = part.worst;

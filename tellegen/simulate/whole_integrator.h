@@ -1,7 +1,8 @@
 // Fixed steps of a small system, by generated code that owns the loop (whole_step.h).
 //
 // Events: the loop stops after a step at whose end a discrete variable should change. It changes, and the
-// formula begins anew with backward Euler steps, which need no rates and no earlier values.
+// formula begins anew with backward Euler steps, which need no rates and no earlier values. Where the options
+// ask for it, that step is first done again with the event found by bisection.
 #pragma once
 
 #include "tellegen/simulate/discrete.h"
@@ -18,6 +19,7 @@ struct MethodPlan {
   int start_steps = 0, restart_steps = 1;
   bool project = true;
 };
+inline constexpr int most_located = 8;  // events in one step that are looked for by bisection
 MethodPlan plan_method(const SimulationOptions& options, double step);
 
 class WholeIntegrator : public Integrator {
@@ -33,7 +35,7 @@ class WholeIntegrator : public Integrator {
   bool run(WholeStep& step, StepLoopControl& control, std::int64_t steps);
   bool run_plain(std::int64_t steps);
   bool run_with_events(std::int64_t steps);
-  bool subdivide();
+  bool locate();
   bool take_updates(std::int64_t index);
   void begin(const Scheme& scheme, int steps);
 
