@@ -79,6 +79,8 @@ class OneComponent {
   // Second ends stand on the datum, unless their potential is given or an edge that begins there is driven.
   std::string node(int n) const {
     if (n < 0) return "datum";
+    if (std::find(check_.joined.begin(), check_.joined.end(), kind_.nodes[n].name) != check_.joined.end())
+      return "joined";
     bool second = false, driven = potential_given(n);
     for (const KindEdge& e : kind_.edges) {
       second |= e.to == n;

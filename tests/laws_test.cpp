@@ -108,6 +108,10 @@ class Laws : public testing::TestWithParam<std::string> {
     const EquationSystem system = build_system(model);
     return !build_network(system).iterative();
   }
+  bool switched() const {
+    return std::any_of(model.kinds.begin(), model.kinds.end(),
+                       [](const Kind& kind) { return !kind.discrete.empty(); });
+  }
   Model model;
 };
 
@@ -179,6 +183,7 @@ TEST_P(Laws, whole_step_and_network_agree) {
 
 // Each method's own difference between two steps bounds its distance from the reference.
 TEST_P(Laws, all_methods_agree_within_their_error) {
+  if (switched()) GTEST_SKIP() << "fixed steps take events at their ends: near an edge a sample is on or off";
   const SimulationOptions base = options("bdf2", 200);
   const auto run = [&](const std::string& method, double step, double tolerance) {
     SimulationOptions o = base;

@@ -93,6 +93,7 @@ struct KindCheck {
   std::map<std::string, double> expect;
   std::map<std::string, std::string> formulas{};  // parameters given as expressions of t
   TableMap tables{};                              // table parameters, by name
+  std::vector<std::string> joined{};              // ports that are one node
   double tolerance = 1e-6;
 };
 

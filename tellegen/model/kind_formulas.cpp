@@ -330,7 +330,7 @@ void KindReader::read_checks() {
 }
 
 void KindReader::read_check(const Value& table) {
-  source_.known_keys(table, {"given", "expect", "tolerance"}, "a check");
+  source_.known_keys(table, {"given", "joined", "expect", "tolerance"}, "a check");
   KindCheck check;
   if (const Value* tolerance = table.find("tolerance"))
     if (source_.is(*tolerance, Value::Type::number, "'tolerance'")) check.tolerance = tolerance->number;
@@ -372,6 +372,16 @@ void KindReader::read_check(const Value& table) {
         source_.fault(entry, "T102", fmt::format("{} must be a number", what));
     }
   };
+  if (const Value* joined = table.find("joined"))
+    if (source_.is(*joined, Value::Type::list, "'joined' of a check"))
+      for (const Value& port : joined->items) {
+        const auto is_it = [&](const KindNode& node) { return port.is_text() && node.name == port.text; };
+        const auto ports = kind_.nodes.begin() + kind_.port_count;
+        if (std::any_of(kind_.nodes.begin(), ports, is_it))
+          check.joined.push_back(std::string(port.text));
+        else
+          source_.fault(port, "T158", "'joined' of a check names something that is not a port of the kind");
+      }
   entries("given", check.given, true);
   entries("expect", check.expect, false);
   kind_.checks.push_back(std::move(check));

@@ -108,7 +108,7 @@ class InitialProblem {
         forced_(std::move(forced)) {
     for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) prescribed_.push_back(k);
     free_what_forced_nodes_decide();
-    prefer_what_the_user_gave();
+    prefer_what_was_given();
     prepare();
   }
   // States held: their values are set before each solution.
@@ -236,17 +236,19 @@ class InitialProblem {
   }
 
   // A value given for redundant storage takes the place of a default (or of steadiness) of a state it
-  // follows.
-  void prefer_what_the_user_gave() {
-    for (const RedundantRate& r : storage_.redundant) {
-      if (given_[r.rate].what != Given::What::value || !given_[r.rate].by_user) continue;
-      for (const auto& term : r.terms) {
-        if (term.rate < 0 || !storage_.is_state[term.rate] || given_[term.rate].by_user) continue;
-        if (prescribed_[term.rate] != term.rate) continue;
-        prescribed_[term.rate] = r.rate;
-        break;
+  // follows; a default of redundant storage that of a state about which nothing is said.
+  void prefer_what_was_given() {
+    for (const bool by_user : {true, false})
+      for (const RedundantRate& r : storage_.redundant) {
+        if (given_[r.rate].what != Given::What::value || given_[r.rate].by_user != by_user) continue;
+        for (const auto& term : r.terms) {
+          if (term.rate < 0 || !storage_.is_state[term.rate] || prescribed_[term.rate] != term.rate) continue;
+          const Given& state = given_[term.rate];
+          if (state.by_user || (!by_user && state.what != Given::What::nothing)) continue;
+          prescribed_[term.rate] = r.rate;
+          break;
+        }
       }
-    }
   }
 
   void build_pattern() {

@@ -227,5 +227,16 @@ c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1e-6, v0 = 100 }
   EXPECT_NEAR(s.value("d.i"), -1e-14, 1e-15);
 }
 
+TEST(InitialState, a_default_of_redundant_storage_goes_before_steadiness) {
+  // The junction is the tree's branch and says nothing about its start; the capacitor's default is 0 V.
+  const Start s(R"toml(
+e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 0.3 }
+d = { kind = "electrical.junction_diode", p = "a", n = "b", Cj0 = "4 pF" }
+c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1e-6 }
+)toml");
+  EXPECT_NEAR(s.value("c.v"), 0.0, 1e-12);
+  EXPECT_NEAR(s.value("d.v"), 0.3, 1e-12);
+}
+
 }  // namespace
 }  // namespace tellegen
