@@ -151,7 +151,10 @@ bool run_converter(const ConverterOptions& options) {
                   {}};
   double smallest = std::numeric_limits<double>::infinity();
   std::string which;
-  for (const SpiceSettings& setting : {SpiceSettings{2e-7, ""},
+  for (const SpiceSettings& setting : {SpiceSettings{5e-6, ""},
+                                       {1e-6, ""},
+                                       {5e-7, ""},
+                                       {2e-7, ""},
                                        {1e-7, ""},
                                        {5e-8, ""},
                                        {2e-8, ""},
