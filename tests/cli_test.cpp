@@ -197,9 +197,10 @@ TEST(CliLibrary, ListsEveryKindOnItsShelfWithItsSummary) {
   EXPECT_NE(ran.out.find("electrical\n"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("\nthermal\n"), std::string::npos) << ran.out;
   const json list = json::parse(run_program({"library", "--json"}).out);
-  int files = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(fs::path(TELLEGEN_SOURCE_DIR) / "library"))
-    files += entry.path().extension() == ".toml" && entry.path().filename() != "domains.toml";
+  std::size_t files = 0;  // on a shelf: what stands at the top is about all of them
+  const fs::path library = fs::path(TELLEGEN_SOURCE_DIR) / "library";
+  for (const auto& entry : fs::recursive_directory_iterator(library))
+    files += entry.path().extension() == ".toml" && entry.path().parent_path() != library;
   EXPECT_EQ(list.size(), files);
   for (const json& kind : list) {
     EXPECT_NE(ran.out.find("  " + kind.at("name").get<std::string>() + " "), std::string::npos) << kind;

@@ -132,8 +132,12 @@ class Adaptive : public Integrator {
     for (int restarts = 0; t_ < to;) {
       const double sampling = next_sampling();
       const double stop = std::min(to, sampling);
+      // A sampling and a row may be the same instant but for rounding: too short a way for IDA.
+      const bool there = stop - t_ <= 4.0 * std::numeric_limits<double>::epsilon() * (t_ + stop);
+      if (there) t_ = stop;
       IDASetStopTime(ida_.get(), stop);  // outputs are solutions, not interpolations
-      const int status = IDASolve(ida_.get(), stop, &t_, y_.get(), yp_.get(), IDA_NORMAL);
+      const int status =
+          there ? IDA_SUCCESS : IDASolve(ida_.get(), stop, &t_, y_.get(), yp_.get(), IDA_NORMAL);
       // Extrapolated potentials may land where an exponential is out of reach, and shortening the step does
       // not help: begin anew from the last good point, without extrapolation.
       if ((status == IDA_CONV_FAIL || status == IDA_ERR_FAIL) && ++restarts <= 20) {
