@@ -173,13 +173,23 @@ class Adaptive : public Integrator {
     set_rates(data(yp_.get()));
     state_.x.assign(data(y_.get()), data(y_.get()) + n_);
     state_.rates = rates_;
+    // A crossing may be met exactly, and `v > limit` is then not true yet, nor ever seen to become true: what
+    // follows from it is decided a little later, by as much as its time is uncertain.
+    double last = 0.0;
+    IDAGetLastStep(ida_.get(), &last);
+    const double later = 200.0 * std::numeric_limits<double>::epsilon() * (std::abs(t) + std::abs(last));
+    std::vector<double> ahead = state_.x;
+    for (std::int32_t k = 0; k < n_; ++k) ahead[k] += later * data(yp_.get())[k];
     for (int round = 0;; ++round) {
       tableau_.hold(held_);
       if (!reinitialisation_.find(t, state_)) {
         restart(t);
         break;
       }
-      updates_.evaluate(state_.x, t, next_);
+      if (round == 0)
+        updates_.evaluate(ahead, t + later, next_);
+      else
+        updates_.evaluate(state_.x, t, next_);
       bool changed = false;
       for (std::size_t k = 0; k < held_.size(); ++k) {
         const Discrete& d = system_.discrete[k];
