@@ -187,10 +187,11 @@ class Adaptive : public Integrator {
     state_.rates = rates_;
     // Everything goes on from a moment (1e-9 of a step) after the event, and what is found anew but does not
     // jump stays there: beyond its threshold, where rounding cannot bring it back.
-    double step = 0.0;
-    IDAGetLastStep(ida_.get(), &step);
+    double moment = 0.0;
+    IDAGetLastStep(ida_.get(), &moment);
+    moment *= 1e-9;
     const std::span<double> after(data(y_.get()), n_);
-    for (std::int32_t c = 0; c < n_; ++c) after[c] += 1e-9 * step * data(yp_.get())[c];
+    for (std::int32_t c = 0; c < n_; ++c) after[c] += moment * data(yp_.get())[c];
     for (int round = 0;; ++round) {
       if (round > 0 || from_outside) {
         tableau_.hold(held_);
@@ -202,7 +203,7 @@ class Adaptive : public Integrator {
           if (std::abs(state_.x[c] - after[c]) > 1e-7 * (std::abs(after[c]) + column_scale(system_, c)))
             after[c] = state_.x[c];
       }
-      updates_.evaluate(after, t, next_);
+      updates_.evaluate(after, t + moment, next_);
       bool changed = false;
       for (std::size_t k = 0; k < held_.size(); ++k) {
         const Discrete& d = system_.discrete[k];
