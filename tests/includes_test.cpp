@@ -149,4 +149,22 @@ TEST(Includes, SourcesKeepToTheTable) {
   }
 }
 
+// Everything is in one namespace, and the linker does not tell two types of one name apart.
+TEST(Includes, no_two_headers_define_a_type_of_the_same_name) {
+  std::map<std::string, std::string> defined;
+  for (const char* folder : {"tellegen", "cli", "benchmarks"})
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (entry.path().extension() != ".h") continue;
+      for (const std::string& line : lines_of(entry.path()))
+        for (const std::string_view keyword : {"struct ", "class ", "enum class "}) {
+          if (!line.starts_with(keyword) || line.find('{') == std::string::npos) continue;
+          const std::string name =
+              line.substr(keyword.size(), line.find_first_of(" {:", keyword.size()) - keyword.size());
+          const auto [first, is_new] = defined.try_emplace(name, entry.path().string());
+          EXPECT_TRUE(is_new) << name << " is defined in " << first->second << " and in " << entry.path();
+        }
+    }
+  EXPECT_GT(defined.size(), 100u);
+}
+
 }  // namespace

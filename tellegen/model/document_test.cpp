@@ -59,7 +59,7 @@ TEST(Document, a_name_that_stands_twice_is_told_with_both_lines) {
 
 TEST(Document, whatever_a_file_says_its_fault_can_be_printed) {
   const ModelError error(
-      {{"m.toml", 1}, "T100", std::string("a\0b\x1b[2J\xff\xc3\xa9", 11), {std::string(5000, 'x')}});
+      {{"m.toml", 1}, "T100", std::string("a\0b\x1b[2J\xff\xc3\xa9", 10), {std::string(5000, 'x')}});
   EXPECT_EQ(error.faults()[0].message, "a\\x00b\\x1b[2J\\xff\xc3\xa9");
   EXPECT_LT(error.faults()[0].details[0].size(), 1100u);
 }

@@ -19,9 +19,9 @@ std::string_view rest_of(const std::string& text) {
 
 class Sorter {
  public:
-  Sorter() : top_(std::make_unique<Circuit>()), at_(top_.get()) {}
+  Sorter() : top_(std::make_unique<Netlist>()), at_(top_.get()) {}
 
-  std::unique_ptr<Circuit> sort(const Cards& cards) {
+  std::unique_ptr<Netlist> sort(const Cards& cards) {
     for (const Card& card : cards.cards) {
       try {
         sort(card);
@@ -48,7 +48,7 @@ class Sorter {
       at_ = stack_.back();
       stack_.pop_back();
     } else if (word == ".param" || word == ".parameter" || word == ".parameters" || word == ".csparam") {
-      for (const Assignment& a : assignments_of(rest_of(card.text), card.place)) {
+      for (const KeyValue& a : assignments_of(rest_of(card.text), card.place)) {
         // .param f(x) = x*2 defines a function, as .func does.
         if (a.name.find('(') != std::string::npos)
           function(a.name, a.text, card.place);
@@ -74,12 +74,12 @@ class Sorter {
     std::erase_if(fields, [](const Field& f) { return f.is("params:") || f.is("param:"); });
     if (fields.size() < 2 || !fields[1].is_value())
       throw netlist_fault(card.place, "T504", ".subckt has no name");
-    auto inner = std::make_unique<Circuit>();
+    auto inner = std::make_unique<Netlist>();
     inner->name = fields[1].text;
     inner->parent = at_;
     inner->place = card.place;
     const auto given = take_assignments(fields);
-    for (const Assignment& a : given) inner->defaults[a.name] = {a.text, card.place};
+    for (const KeyValue& a : given) inner->defaults[a.name] = {a.text, card.place};
     for (std::size_t k = 2; k < fields.size(); ++k) {
       if (fields[k].type == Field::Type::open || fields[k].type == Field::Type::close) continue;
       if (fields[k].type != Field::Type::word)
@@ -90,7 +90,7 @@ class Sorter {
     }
     if (stack_.size() >= deepest_nesting)
       throw netlist_fault(card.place, "T510", "subcircuits are defined too deep within each other");
-    Circuit* circuit = inner.get();
+    Netlist* circuit = inner.get();
     const auto [entry, fresh] = at_->subcircuits.try_emplace(inner->name, std::move(inner));
     if (!fresh) {
       // Sorted on, so that its .ends is not one too many.
@@ -103,7 +103,7 @@ class Sorter {
     at_ = circuit;
   }
 
-  void parameter(const Assignment& a, const Place& place) {
+  void parameter(const KeyValue& a, const Place& place) {
     // As in ngspice the last one counts.
     if (at_->parameters.insert_or_assign(a.name, ParameterCard{a.text, place}).second)
       at_->parameter_order.push_back(a.name);
@@ -162,15 +162,15 @@ class Sorter {
                                        entry->second.place.file)});
   }
 
-  std::unique_ptr<Circuit> top_;
-  Circuit* at_;
-  std::vector<Circuit*> stack_;
-  std::vector<std::unique_ptr<Circuit>> spare_;
+  std::unique_ptr<Netlist> top_;
+  Netlist* at_;
+  std::vector<Netlist*> stack_;
+  std::vector<std::unique_ptr<Netlist>> spare_;
   FaultList faults_;
 };
 
 }  // namespace
 
-std::unique_ptr<Circuit> sort_cards(const Cards& cards) { return Sorter().sort(cards); }
+std::unique_ptr<Netlist> sort_cards(const Cards& cards) { return Sorter().sort(cards); }
 
 }  // namespace tellegen

@@ -20,7 +20,7 @@ struct ParameterCard {
 
 struct ModelCard {  // .model name type(name=value ...)
   std::string name, type;
-  std::vector<Assignment> values;
+  std::vector<KeyValue> values;
   Place place;
 };
 
@@ -28,7 +28,7 @@ struct FunctionCard : SpiceFunction {
   Place place;
 };
 
-struct Circuit {
+struct Netlist {
   std::string name;                                 // empty: the netlist itself
   std::vector<std::string> ports;                   // of a .subckt
   std::map<std::string, ParameterCard> defaults;    // of its own line, which an X may replace
@@ -36,14 +36,14 @@ struct Circuit {
   std::vector<std::string> parameter_order;
   std::map<std::string, FunctionCard> functions;
   std::map<std::string, ModelCard> models;
-  std::map<std::string, std::unique_ptr<Circuit>> subcircuits;
+  std::map<std::string, std::unique_ptr<Netlist>> subcircuits;
   std::vector<Card> elements;    // and .ic, .nodeset
   std::vector<Card> directives;  // all others; of the netlist itself only
-  const Circuit* parent = nullptr;
+  const Netlist* parent = nullptr;
   Place place;
 };
 
 // Throws ModelError with every fault of the cards' form.
-std::unique_ptr<Circuit> sort_cards(const Cards& cards);
+std::unique_ptr<Netlist> sort_cards(const Cards& cards);
 
 }  // namespace tellegen

@@ -108,7 +108,7 @@ DeviceTable read_devices(const std::filesystem::path& library) {
       device.series.push_back({key, value});
     });
     each("values", [&](const std::string& key, const std::string& value) {
-      std::erase_if(device.values, [&](const Assignment& a) { return a.name == key; });
+      std::erase_if(device.values, [&](const KeyValue& a) { return a.name == key; });
       device.values.push_back({key, value});
     });
     devices[device.type] = std::move(device);
@@ -134,7 +134,7 @@ void Translation::device(const Item& item) {
   const ModelCard* model = element.at->model(item.fields[at].text);
   if (!model) {
     std::vector<std::string> known;
-    for (const Circuit* c = element.at->circuit; c; c = c->parent)
+    for (const Netlist* c = element.at->circuit; c; c = c->parent)
       for (const auto& [name, card] : c->models) known.push_back(name);
     fault(item, "T503", fmt::format("there is no model '{}' for '{}'", item.fields[at].text, element.name),
           {did_you_mean(item.fields[at].text, known)});
@@ -183,7 +183,7 @@ void Translation::device(const Item& item) {
                    fields.begin() + static_cast<std::ptrdiff_t>(end));
       break;
     }
-  for (const Assignment& a : take_assignments(fields)) give(a.name, a.text, item.place(), true);
+  for (const KeyValue& a : take_assignments(fields)) give(a.name, a.text, item.place(), true);
   std::size_t position = 0;
   for (const Field& field : fields) {
     if (field.is("on") || field.is("off")) {
@@ -194,7 +194,7 @@ void Translation::device(const Item& item) {
       fault(item, "T502", fmt::format("'{}' of '{}' makes no sense here", field.text, element.name));
     give(device->positional[position++], field.text, item.place(), true);
   }
-  for (const Assignment& a : model->values) give(a.name, a.text, model->place, false);
+  for (const KeyValue& a : model->values) give(a.name, a.text, model->place, false);
   const auto circuit = [&](const char* name, double value) {
     if (device->names.contains(name)) given.try_emplace(name, number_formula(value));
   };
@@ -241,7 +241,7 @@ void Translation::device(const Item& item) {
     nodes.push_back(control);
     nodes.emplace_back("datum");
   }
-  for (const Assignment& series : device->series) {
+  for (const KeyValue& series : device->series) {
     if (!asked_for(series.text)) continue;
     const Formula resistance = evaluated(series.text);
     if (names_.number(resistance, item.place()) == 0.0) continue;
@@ -257,7 +257,7 @@ void Translation::device(const Item& item) {
     nodes[port] = inner;
   }
   for (std::size_t k = 0; k < device->ports.size(); ++k) text.port(device->ports[k], nodes[k]);
-  for (const Assignment& a : device->values)
+  for (const KeyValue& a : device->values)
     if (asked_for(a.text)) text.value(a.name, evaluated(a.text));
   write(text, item);
   if (!run_.uic) return;

@@ -19,8 +19,8 @@ struct DeviceKind {
   std::map<std::string, std::string> names;    // SPICE's parameters, of model and element, and their values
   std::map<std::string, std::string> aliases;  // other names of them
   std::vector<std::string> positional;         // of the element's line, after the model
-  std::vector<Assignment> values;              // parameter of the kind, formula of SPICE's names
-  std::vector<Assignment> series;              // a resistor before that port, where the formula is not zero
+  std::vector<KeyValue> values;                // parameter of the kind, formula of SPICE's names
+  std::vector<KeyValue> series;                // a resistor before that port, where the formula is not zero
   std::map<std::string, double> neutral;       // accepted at this value only
   std::vector<std::string> without_effect;     // accepted, no part of a transient here
   struct State {

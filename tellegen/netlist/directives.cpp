@@ -73,7 +73,7 @@ void Translation::read_tran(const Card& card, const std::vector<Field>& fields) 
 
 void Translation::read_options(const Card& card) {
   std::vector<Field> fields = fields_of(card);
-  std::vector<Assignment> given;
+  std::vector<KeyValue> given;
   for (std::size_t k = 1; k < fields.size(); ++k) {
     if (k + 2 < fields.size() && fields[k + 1].type == Field::Type::equals) {
       given.push_back({fields[k].text, fields[k + 2].text});
@@ -82,7 +82,7 @@ void Translation::read_options(const Card& card) {
       given.push_back({fields[k].text, ""});
     }
   }
-  for (const Assignment& a : given) {
+  for (const KeyValue& a : given) {
     const auto value = [&] {
       return names_.number(names_.constant(a.text, flat_.instances[0], card.place), card.place);
     };

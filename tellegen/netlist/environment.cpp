@@ -40,7 +40,7 @@ class InstanceMeanings : public Meanings {
   std::optional<Formula> value(const std::string& name) override { return environment_.value(name, at_); }
 
   const SpiceFunction* function(const std::string& name) override {
-    for (const Circuit* c = at_.circuit; c; c = c->parent)
+    for (const Netlist* c = at_.circuit; c; c = c->parent)
       if (const auto found = c->functions.find(name); found != c->functions.end()) return &found->second;
     return nullptr;
   }

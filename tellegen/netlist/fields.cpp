@@ -57,7 +57,7 @@ std::vector<Field> fields_of(const Card& card) {
   return fields;
 }
 
-std::vector<Assignment> assignments_of(std::string_view text, const Place& place) {
+std::vector<KeyValue> assignments_of(std::string_view text, const Place& place) {
   // Where a name stands before a single `=`, outside brackets and quotes.
   struct Start {
     std::size_t name, value;
@@ -93,7 +93,7 @@ std::vector<Assignment> assignments_of(std::string_view text, const Place& place
   if (!before.empty())
     throw netlist_fault(place, "T502", fmt::format("'{}' is not a name and a value", before),
                         {"it is written name=value"});
-  std::vector<Assignment> found;
+  std::vector<KeyValue> found;
   for (std::size_t k = 0; k < starts.size(); ++k) {
     const std::size_t end = k + 1 < starts.size() ? starts[k + 1].name : text.size();
     const std::string name(trimmed(text.substr(starts[k].name, starts[k].value - 1 - starts[k].name)));
@@ -104,8 +104,8 @@ std::vector<Assignment> assignments_of(std::string_view text, const Place& place
   return found;
 }
 
-std::vector<Assignment> take_assignments(std::vector<Field>& fields) {
-  std::vector<Assignment> found;
+std::vector<KeyValue> take_assignments(std::vector<Field>& fields) {
+  std::vector<KeyValue> found;
   while (fields.size() >= 3 && fields.back().is_value() &&
          fields[fields.size() - 2].type == Field::Type::equals &&
          fields[fields.size() - 3].type == Field::Type::word) {

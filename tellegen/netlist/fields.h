@@ -19,7 +19,7 @@ struct Field {
 };
 
 // `name = text`
-struct Assignment {
+struct KeyValue {
   std::string name, text;
 };
 
@@ -27,9 +27,9 @@ struct Assignment {
 std::vector<Field> fields_of(const Card& card);
 
 // "a = 1 b={2*a} c = a + b": values are expressions, with or without braces, up to the next `name =`.
-std::vector<Assignment> assignments_of(std::string_view text, const Place& place);
+std::vector<KeyValue> assignments_of(std::string_view text, const Place& place);
 
 // The words of a card from its end, as long as they are `name = value`: taken off the fields.
-std::vector<Assignment> take_assignments(std::vector<Field>& fields);
+std::vector<KeyValue> take_assignments(std::vector<Field>& fields);
 
 }  // namespace tellegen

@@ -58,10 +58,10 @@ class Flattener {
                             {"a subcircuit is used as: x1 node ... name parameter=value ..."});
     if (fields.size() < 2) throw netlist_fault(place, "T502", "the name of the subcircuit is missing");
     const std::string& name = fields.back().text;
-    const Circuit* circuit = element.at->subcircuit(name);
+    const Netlist* circuit = element.at->subcircuit(name);
     if (!circuit) {
       std::vector<std::string> known;
-      for (const Circuit* c = element.at->circuit; c; c = c->parent)
+      for (const Netlist* c = element.at->circuit; c; c = c->parent)
         for (const auto& [other, inner] : c->subcircuits) known.push_back(other);
       throw netlist_fault(place, "T504", fmt::format("there is no subcircuit '{}'", name),
                           {did_you_mean(name, known)});
@@ -86,7 +86,7 @@ class Flattener {
     inner.global = &flat_.global;
     for (std::size_t k = 0; k < circuit->ports.size(); ++k)
       inner.nodes[circuit->ports[k]] = element.at->node(fields[k + 1].text);
-    for (const Assignment& a : given) {
+    for (const KeyValue& a : given) {
       const bool known = circuit->defaults.contains(a.name) || circuit->parameters.contains(a.name);
       if (!known && a.name != "m") {
         std::vector<std::string> names;
@@ -117,19 +117,19 @@ std::string Instance::node(const std::string& name) const {
 }
 
 const ModelCard* Instance::model(const std::string& name) const {
-  for (const Circuit* c = circuit; c; c = c->parent)
+  for (const Netlist* c = circuit; c; c = c->parent)
     if (const auto found = c->models.find(name); found != c->models.end()) return &found->second;
   return nullptr;
 }
 
-const Circuit* Instance::subcircuit(const std::string& name) const {
-  for (const Circuit* c = circuit; c; c = c->parent)
+const Netlist* Instance::subcircuit(const std::string& name) const {
+  for (const Netlist* c = circuit; c; c = c->parent)
     if (const auto found = c->subcircuits.find(name); found != c->subcircuits.end())
       return found->second.get();
   return nullptr;
 }
 
-std::unique_ptr<FlatCircuit> flatten(const Circuit& circuit) {
+std::unique_ptr<FlatCircuit> flatten(const Netlist& circuit) {
   auto flat = std::make_unique<FlatCircuit>();
   for (const Card& card : circuit.directives)
     if (card.text.starts_with(".global")) {

@@ -14,7 +14,7 @@ namespace tellegen {
 
 // A circuit in use: the netlist itself, or what an X stands for.
 struct Instance {
-  const Circuit* circuit = nullptr;
+  const Netlist* circuit = nullptr;
   const Instance* parent = nullptr;            // where the X stands
   std::string prefix;                          // "x1.", "x1.xa."
   std::map<std::string, std::string> nodes;    // its ports: full names of the nodes they are joined to
@@ -22,7 +22,7 @@ struct Instance {
 
   std::string node(const std::string& name) const;  // the full name; "0" is the datum
   const ModelCard* model(const std::string& name) const;
-  const Circuit* subcircuit(const std::string& name) const;
+  const Netlist* subcircuit(const std::string& name) const;
   const std::unordered_set<std::string>* global = nullptr;
 };
 
@@ -41,6 +41,6 @@ struct FlatCircuit {
 };
 
 // Throws ModelError with every fault of the X elements. The circuit must live on.
-std::unique_ptr<FlatCircuit> flatten(const Circuit& circuit);
+std::unique_ptr<FlatCircuit> flatten(const Netlist& circuit);
 
 }  // namespace tellegen

@@ -11,7 +11,7 @@
 namespace tellegen {
 namespace {
 
-const Assignment* find(const std::vector<Assignment>& list, std::string_view name) {
+const KeyValue* find(const std::vector<KeyValue>& list, std::string_view name) {
   const auto found = std::find_if(list.begin(), list.end(), [&](const auto& a) { return a.name == name; });
   return found == list.end() ? nullptr : &*found;
 }
@@ -19,8 +19,7 @@ const Assignment* find(const std::vector<Assignment>& list, std::string_view nam
 }  // namespace
 
 // The value of a two-terminal element: after its nodes, as `key=`, or from its model.
-Formula Translation::passive_value(const Item& item, std::vector<Assignment>& options,
-                                   const std::string& key) {
+Formula Translation::passive_value(const Item& item, std::vector<KeyValue>& options, const std::string& key) {
   std::vector<Field> fields = item.fields;
   // tc=1m,2u: two values after one name.
   for (std::size_t k = 3; k + 2 < fields.size(); ++k)
@@ -48,13 +47,13 @@ Formula Translation::passive_value(const Item& item, std::vector<Assignment>& op
     else
       fault(item, "T502", fmt::format("'{}' is one value too many", fields[k].text));
   }
-  if (const Assignment* given = find(options, key)) value = formula(item, given->text);
+  if (const KeyValue* given = find(options, key)) value = formula(item, given->text);
   if (model) {
     const std::string letter(1, item.element.letter());
     if (model->type != letter && model->type != (letter == "r" ? "res" : letter == "c" ? "cap" : "ind"))
       fault(item, "T503", fmt::format("the model '{}' is of type '{}'", model->name, model->type),
             {fmt::format("'{}' needs one of type '{}'", item.element.name, letter)});
-    for (const Assignment& a : model->values) {
+    for (const KeyValue& a : model->values) {
       if (a.name == key || (key == "r" && a.name == "res") || (key == "c" && a.name == "cap") ||
           (key == "l" && a.name == "ind")) {
         if (!value) value = formula(item, a.text);
@@ -69,13 +68,12 @@ Formula Translation::passive_value(const Item& item, std::vector<Assignment>& op
     fault(item, "T502", fmt::format("'{}' has no value", item.element.name),
           {fmt::format("it is written: {} node node value", item.element.name)});
   Formula result = multiply(*value, temperature_factor(item, options, model));
-  if (const Assignment* m = find(options, "m")) {
+  if (const KeyValue* m = find(options, "m")) {
     const Formula many = constant(item, m->text);
     result = key == "c" ? multiply(result, many) : divide(result, many);
   }
-  if (const Assignment* scale = find(options, "scale"))
-    result = multiply(result, constant(item, scale->text));
-  for (const Assignment& a : options)
+  if (const KeyValue* scale = find(options, "scale")) result = multiply(result, constant(item, scale->text));
+  for (const KeyValue& a : options)
     if (a.name != key && a.name != "tc1" && a.name != "tc2" && a.name != "m" && a.name != "scale" &&
         a.name != "ic" && a.name != "temp" && a.name != "dtemp" && a.name != "noisy" && a.name != "ac")
       fault(item, "T502", fmt::format("'{}' has no '{}' here", item.element.name, a.name));
@@ -83,14 +81,14 @@ Formula Translation::passive_value(const Item& item, std::vector<Assignment>& op
 }
 
 // 1 + tc1*dT + tc2*dT^2
-Formula Translation::temperature_factor(const Item& item, const std::vector<Assignment>& options,
+Formula Translation::temperature_factor(const Item& item, const std::vector<KeyValue>& options,
                                         const ModelCard* model) {
   Formula nominal = number_formula(run_.nominal), actual = number_formula(run_.celsius);
   std::map<std::string, Formula> coefficient;
   if (model)
-    for (const Assignment& a : model->values)
+    for (const KeyValue& a : model->values)
       (a.name == "tnom" ? nominal : coefficient[a.name]) = constant(item, a.text);
-  for (const Assignment& a : options)
+  for (const KeyValue& a : options)
     if (a.name == "temp")
       actual = constant(item, a.text);
     else if (a.name == "dtemp")
@@ -106,7 +104,7 @@ Formula Translation::temperature_factor(const Item& item, const std::vector<Assi
 }
 
 void Translation::resistor(const Item& item) {
-  std::vector<Assignment> options;
+  std::vector<KeyValue> options;
   const Formula value = passive_value(item, options, "r");
   const double number = value.varies ? 1.0 : names_.number(value, item.place());
   if (number == 0.0) return write_source(item, true, number_formula(0.0));  // a short circuit
@@ -126,7 +124,7 @@ double Translation::node_start(const Item& item, std::size_t k) const {
 void Translation::storage(const Item& item) {
   const bool inductor = item.element.letter() == 'l';
   if (inductor && winding_of_.contains(inductors_.at(item.element.name))) return;
-  std::vector<Assignment> options;
+  std::vector<KeyValue> options;
   const Formula value = passive_value(item, options, inductor ? "l" : "c");
   if (value.varies)
     fault(item, "T508", fmt::format("the value of '{}' varies", item.element.name),
@@ -135,7 +133,7 @@ void Translation::storage(const Item& item) {
   text.port("p", node(item, 1));
   text.port("n", node(item, 2));
   text.value(inductor ? "L" : "C", value);
-  const Assignment* start = find(options, "ic");
+  const KeyValue* start = find(options, "ic");
   const std::string state = text.name + (inductor ? ".i" : ".v");
   if (!run_.uic) {
     if (start) note(item.place(), "ic= has no effect without uic in .tran");
@@ -202,7 +200,7 @@ void Translation::coupled(const std::vector<std::size_t>& members) {
       item, members.size() == 2 ? "electrical.coupled_inductors" : "electrical.coupled_inductors_3");
   for (std::size_t k = 0; k < members.size(); ++k) {
     const Item inductor = item_of(flat_.elements[members[k]]);
-    std::vector<Assignment> options;
+    std::vector<KeyValue> options;
     const Formula value = passive_value(inductor, options, "l");
     const std::string number = std::to_string(k + 1);
     text.port("p" + number, node(inductor, 1));
@@ -211,7 +209,7 @@ void Translation::coupled(const std::vector<std::size_t>& members) {
     winding_of_[members[k]] = {text.name, std::string(edges[k])};
     if (!run_.uic)
       initial_.add(fmt::format("\"{}.{}.i\" = \"steady\"", text.name, edges[k]), inductor.place());
-    else if (const Assignment* start = find(options, "ic"))
+    else if (const KeyValue* start = find(options, "ic"))
       text.value("i" + number + "_0", constant(inductor, start->text));
   }
   for (std::size_t a = 0; a < members.size(); ++a)

@@ -73,9 +73,8 @@ class Translation {
   void storage(const Item& item);
   void couple();
   void coupled(const std::vector<std::size_t>& members);
-  Formula passive_value(const Item& item, std::vector<Assignment>& options, const std::string& key);
-  Formula temperature_factor(const Item& item, const std::vector<Assignment>& options,
-                             const ModelCard* model);
+  Formula passive_value(const Item& item, std::vector<KeyValue>& options, const std::string& key);
+  Formula temperature_factor(const Item& item, const std::vector<KeyValue>& options, const ModelCard* model);
   double node_start(const Item& item, std::size_t k) const;  // with uic, what .ic says
 
   // sources.cpp
