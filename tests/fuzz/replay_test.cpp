@@ -11,14 +11,17 @@
 #include <vector>
 
 using Target = int(const unsigned char*, std::size_t);
-extern "C" Target fuzz_csv, fuzz_expression, fuzz_kind, fuzz_model;
+extern "C" Target fuzz_csv, fuzz_expression, fuzz_kind, fuzz_model, fuzz_netlist;
 
 namespace {
 
 namespace fs = std::filesystem;
 
-const std::map<std::string, Target*> targets{
-    {"csv", fuzz_csv}, {"expression", fuzz_expression}, {"kind", fuzz_kind}, {"model", fuzz_model}};
+const std::map<std::string, Target*> targets{{"csv", fuzz_csv},
+                                             {"expression", fuzz_expression},
+                                             {"kind", fuzz_kind},
+                                             {"model", fuzz_model},
+                                             {"netlist", fuzz_netlist}};
 
 const fs::path corpus = TELLEGEN_SOURCE_DIR "/tests/fuzz/corpus";
 
