@@ -158,6 +158,7 @@ TEST(Includes, no_two_headers_define_a_type_of_the_same_name) {
       for (const std::string& line : lines_of(entry.path()))
         for (const std::string_view keyword : {"struct ", "class ", "enum class "}) {
           if (!line.starts_with(keyword) || line.find('{') == std::string::npos) continue;
+          if (line.find("::") < line.find('{')) continue;  // a part of another type
           const std::string name =
               line.substr(keyword.size(), line.find_first_of(" {:", keyword.size()) - keyword.size());
           const auto [first, is_new] = defined.try_emplace(name, entry.path().string());

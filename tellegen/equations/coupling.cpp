@@ -199,7 +199,8 @@ class Elimination {
     const double own = row.states.at(row.rate);
     RedundantRate redundant{row.rate, {}, {}};
     for (const auto& [k, value] : row.states)
-      if (k != row.rate && std::abs(value) > 1e-12) redundant.terms.push_back({k, {}, -value / own});
+      if (k != row.rate && std::abs(value) > 1e-12)
+        redundant.terms.push_back({k, EdgeIndex{-1}, -value / own});
     std::vector<Expr> drive;
     for (const auto& [s, value] : row.known)
       if (value != 0.0) drive.push_back(-value / own * derivative(s, pool_.symbol("t")));

@@ -17,7 +17,7 @@ struct RedundantRate {
   std::int32_t rate = 0;
   struct Term {
     std::int32_t rate = -1;  // a state or another redundant variable ...
-    EdgeIndex source;        // ... or (rate < 0) a source's across or through
+    EdgeIndex source{-1};    // ... or (rate < 0) a source's across or through; its edge, where it has one
     double sign = 1.0;       // a factor, where an ideal component couples them (coupling.h)
   };
   std::vector<Term> terms;

@@ -576,10 +576,10 @@ class InitialProblem {
         const Rate& of = system_.rates[state ? term.rate : r.rate];
         const int component = state ? system_.groups[of.group].components[of.member]
                                     : system_.graph.edges[term.source.value].component;
-        others += fmt::format(
-            "{}'{}' (line {})", others.empty() ? "" : ", ",
-            state ? rate_name(system_, term.rate) : edge_name(*system_.model, system_.graph, term.source),
-            system_.model->components[component].place.line);
+        others += fmt::format("{}'{}' (line {})", others.empty() ? "" : ", ",
+                              term.source.value >= 0 ? edge_name(*system_.model, system_.graph, term.source)
+                                                     : rate_name(system_, term.rate),
+                              system_.model->components[component].place.line);
       }
       const bool across = system_.groups[rate.group].symbols[rate.symbol].what == LocalSymbol::What::across;
       faults.push_back(

@@ -78,7 +78,7 @@ void NetworkStep::prepare() {
       }
   values_ = base_;
   if (!constant_tangent_) return;
-  if (!lu_->factor(base_)) {
+  if (!(prepared_ ? lu_->refactor(base_) : lu_->factor(base_))) {
     const auto column = lu_->singular_column();
     throw SimulationError(
         fmt::format(
@@ -86,7 +86,8 @@ void NetworkStep::prepare() {
             column < 0 ? "" : ": not determined is " + column_name(system_, network_.column_of[column])),
         0.0);
   }
-  solver_ = std::make_unique<RowSolver>(*lu_, sources_);
+  prepared_ = true;
+  if (!options_.events) solver_ = std::make_unique<RowSolver>(*lu_, sources_);
 }
 
 // Each column is an unknown, or recovered from its component.
@@ -308,7 +309,7 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
 void NetworkStep::set_order() {
   position_.resize(network_.size());
   for (std::int32_t u = 0; u < network_.size(); ++u) position_[u] = u;
-  if (!constant_tangent_) return;
+  if (!constant_tangent_ || options_.events) return;
   const auto order = lu_->column_order();
   for (std::int32_t k = 0; k < network_.size(); ++k) position_[order[k]] = k;
 }
@@ -402,6 +403,14 @@ bool NetworkStep::assemble_and_factor() {
   return lu_->refactor(values_);
 }
 
+void NetworkStep::solve() {
+  std::fill(right_.begin(), right_.end(), 0.0);
+  const double* source = work_.data() + network_.size();
+  for (const RowSource& s : sources_) right_[s.row] += s.factor * source[s.source];
+  lu_->solve(right_.data());
+  std::copy(right_.begin(), right_.end(), work_.begin());
+}
+
 NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_iterations) {
   Result result;
   move_on();
@@ -409,8 +418,10 @@ NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_it
     g.batch.uniform(g.time) = t;
     g.batch.run(1, work_.data());
   }
-  if (constant_tangent_) {
+  if (solver_) {
     solver_->solve(work_.data());
+  } else if (constant_tangent_) {
+    solve();
   } else {
     const bool iterative = network_.iterative();
     const int most = fixed_iterations > 0 ? fixed_iterations : iterative ? max_iterations : 1;
@@ -428,11 +439,7 @@ NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_it
         result.converged = false;
         return result;
       }
-      std::fill(right_.begin(), right_.end(), 0.0);
-      const double* source = work_.data() + network_.size();
-      for (const RowSource& s : sources_) right_[s.row] += s.factor * source[s.source];
-      lu_->solve(right_.data());
-      std::copy(right_.begin(), right_.end(), work_.begin());
+      solve();
       if (iterative)
         for (GroupStep& g : groups_) g.batch.run(3, work_.data());
       if (fixed_iterations == 0 && (!iterative || largest_change_size() <= 1.0)) break;

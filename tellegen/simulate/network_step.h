@@ -2,7 +2,7 @@
 //
 //   step      histories and sources of every component          (section 1)
 //   iterate   companion forms that depend on the iterate         (section 2, nonlinear groups only)
-//   solve     constant tangent: RowSolver; otherwise KLU refactors and solves
+//   solve     constant tangent: RowSolver, or KLU where there are events; otherwise KLU refactors and solves
 //   update    new iterates, size of the change                   (section 3, nonlinear groups only)
 //   finish    new values of the differentiated variables         (section 4)
 //   recover   condensed variables, for outputs at samples only   (section 5)
@@ -63,6 +63,7 @@ class NetworkStep {
   void place(const StepState& state);
   void set_order();
   void prepare();
+  void solve();
   bool assemble_and_factor();
   double largest_change_size() const;
   void project(double t);
@@ -81,8 +82,8 @@ class NetworkStep {
   std::vector<RowSource> sources_;
   std::int32_t source_count_ = 0;
   std::unique_ptr<SparseLu> lu_;
-  std::unique_ptr<RowSolver> solver_;
-  bool constant_tangent_ = true, pending_ = false;
+  std::unique_ptr<RowSolver> solver_;  // with events the factors change, and KLU solves
+  bool constant_tangent_ = true, pending_ = false, prepared_ = false;
   std::vector<double> work_;  // unknowns (in the order of position_), sources, a zero for the datum
   std::vector<std::int32_t> position_;
   std::vector<double> base_, values_, right_;
