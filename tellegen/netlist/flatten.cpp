@@ -65,6 +65,7 @@ class Flattener {
         else
           flat_.elements.push_back(std::move(element));
       } catch (const ModelError& error) {
+        if (error.faults()[0].code == "T510") throw;
         faults_.add(error);
       }
     }
