@@ -11,7 +11,6 @@
 namespace tellegen {
 namespace {
 
-constexpr double most_elements = 5e6;
 constexpr int deepest_nesting = 500;
 
 // The subcircuit that an X names: its last word that is no assignment. What is wrong with an X is told later.
@@ -65,6 +64,7 @@ class Flattener {
         else
           flat_.elements.push_back(std::move(element));
       } catch (const ModelError& error) {
+        if (error.faults()[0].code == "T510") throw;
         faults_.add(error);
       }
     }
@@ -157,13 +157,13 @@ const Netlist* Instance::subcircuit(const std::string& name) const {
   return nullptr;
 }
 
-std::unique_ptr<FlatCircuit> flatten(const Netlist& circuit) {
+std::unique_ptr<FlatCircuit> flatten(const Netlist& circuit, double most) {
   std::map<const Netlist*, double> known;
-  if (const double count = elements_of(circuit, known); count > most_elements)
+  if (const double count = elements_of(circuit, known); count > most)
     throw netlist_fault(
         {circuit.elements.front().place.file, 0}, "T510",
         fmt::format("with its subcircuits written out the netlist has {:.2g} elements", count),
-        {fmt::format("at most {:.0e} are read; use fewer levels of subcircuits", most_elements)});
+        {fmt::format("at most {:.0e} are read; use fewer levels of subcircuits", most)});
   auto flat = std::make_unique<FlatCircuit>();
   for (const Card& card : circuit.directives)
     if (card.text.starts_with(".global")) {

@@ -40,7 +40,8 @@ struct FlatCircuit {
   std::vector<Element> conditions;  // .ic and .nodeset
 };
 
-// Throws ModelError with every fault of the X elements. The circuit must live on.
-std::unique_ptr<FlatCircuit> flatten(const Netlist& circuit);
+// Throws ModelError with every fault of the X elements, or where more than `most` elements would come of it.
+// The circuit must live on.
+std::unique_ptr<FlatCircuit> flatten(const Netlist& circuit, double most);
 
 }  // namespace tellegen

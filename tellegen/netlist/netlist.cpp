@@ -75,11 +75,12 @@ ConvertedNetlist convert_netlist(const fs::path& file, const ReadOptions& option
   return convert_netlist_text(read_text(file, {file.string(), 0}), file, options);
 }
 
-ConvertedNetlist convert_netlist_text(std::string_view text, const fs::path& name, const ReadOptions& given) {
+ConvertedNetlist convert_netlist_text(std::string_view text, const fs::path& name, const ReadOptions& given,
+                                      double most_elements) {
   const ReadOptions options = completed(given);
   const Cards cards = read_cards_text(text, name);
   const auto circuit = sort_cards(cards);
-  const auto flat = flatten(*circuit);
+  const auto flat = flatten(*circuit, most_elements);
   const DeviceTable devices = read_devices(options.library);
   return Translation(cards, *flat, devices, options.overrides).convert();
 }

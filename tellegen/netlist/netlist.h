@@ -23,8 +23,9 @@ struct ConvertedNetlist {
 bool is_netlist(const std::filesystem::path& file);
 
 ConvertedNetlist convert_netlist(const std::filesystem::path& file, const ReadOptions& options = {});
+// A few lines of subcircuits may stand for billions of elements; at most so many are written out.
 ConvertedNetlist convert_netlist_text(std::string_view text, const std::filesystem::path& name,
-                                      const ReadOptions& options = {});
+                                      const ReadOptions& options = {}, double most_elements = 5e6);
 
 // The model of a netlist; its notes go to `notes` where there is one.
 Model read_netlist(const std::filesystem::path& file, const ReadOptions& options = {},

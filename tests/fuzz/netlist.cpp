@@ -5,7 +5,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   using namespace tellegen;
   try {
     const ConvertedNetlist converted =
-        convert_netlist_text({reinterpret_cast<const char*>(data), size}, "nowhere/circuit.cir");
+        convert_netlist_text({reinterpret_cast<const char*>(data), size}, "nowhere/circuit.cir", {}, 1e4);
     read_model_text(converted.toml, "nowhere/circuit.toml");
   } catch (const ModelError&) {
   }
