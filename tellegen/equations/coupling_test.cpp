@@ -2,16 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "tellegen/model/read.h"
+#include "tellegen/equations/test_text.h"
 
 namespace tellegen {
 namespace {
-
-ReadOptions library_only() {
-  ReadOptions options;
-  options.library = TELLEGEN_SOURCE_DIR "/library";
-  return options;
-}
 
 struct Coupled {
   Model model;
@@ -19,9 +13,7 @@ struct Coupled {
   Storage storage;
 
   explicit Coupled(const std::string& components)
-      : model(read_model_text("name = \"test\"\n[components]\n" + components, "test.toml", library_only())),
-        system(build_system(model)),
-        storage(analyse_storage(system)) {}
+      : model(model_of(components)), system(build_system(model)), storage(analyse_storage(system)) {}
 };
 
 const std::string two_inertias =

@@ -58,11 +58,13 @@ class Adaptive : public Integrator {
         tableau_(system_),
         n_(tableau_.size()),
         reinitialisation_(tableau_, problem.storage),
-        updates_(system_),
+        updates_(system_, update_expressions(system_)),
+        outputs_(system_, problem.outputs),
         held_(problem.initial.held),
         next_(held_.size()),
         samples_taken_(held_.size(), 0),
-        state_(problem.initial) {
+        state_(problem.initial),
+        update_conditions_(make_conditions()) {
     tableau_.hold(held_);
     SUNContext context = nullptr;
     SUNContext_Create(nullptr, &context);
@@ -77,8 +79,6 @@ class Adaptive : public Integrator {
     by_x_.resize(tableau_.x_entries().size());
     by_rate_.resize(tableau_.rate_entries().size());
     make_pattern(context);
-    make_conditions();
-    make_outputs();
     for (std::int32_t c = 0; c < n_; ++c)
       N_VGetArrayPointer(tolerances_.get())[c] = problem.options.tolerance * column_scale(system_, c);
 
@@ -203,7 +203,7 @@ class Adaptive : public Integrator {
           if (std::abs(state_.x[c] - after[c]) > 1e-7 * (std::abs(after[c]) + column_scale(system_, c)))
             after[c] = state_.x[c];
       }
-      updates_.evaluate(after, t + moment, next_);
+      updates_.evaluate(after, t + moment, next_.data());
       bool changed = false;
       for (std::size_t k = 0; k < held_.size(); ++k) {
         const Discrete& d = system_.discrete[k];
@@ -342,7 +342,7 @@ class Adaptive : public Integrator {
 
   // Quantities whose sign a condition depends on: in the equations of every member of every group, and in
   // what discrete variables become.
-  void make_conditions() {
+  ColumnFormulas make_conditions() {
     Pool& pool = *system_.model->pool;
     for (const Group& group : system_.groups) {
       std::vector<ProgramRoot> roots;
@@ -372,9 +372,8 @@ class Adaptive : public Integrator {
         condition_names_.push_back(d.name);
       }
     }
-    update_conditions_ = make_column_program(quantities, condition_columns_);
-    registers_.resize(std::max<std::size_t>(registers_.size(), update_conditions_.registers));
     condition_count_ = static_cast<std::int64_t>(condition_names_.size());
+    return {system_, quantities};
   }
 
   static int conditions(double t, N_Vector y, N_Vector yp, double* out, void* user) {
@@ -396,11 +395,7 @@ class Adaptive : public Integrator {
         for (std::int32_t root : program.roots) *out++ = self.registers_[root];
       }
     }
-    self.registers_[0] = t;
-    for (std::size_t k = 0; k < self.condition_columns_.size(); ++k)
-      self.registers_[k + 1] = x[self.condition_columns_[k]];
-    interpret(self.update_conditions_, 0, self.registers_.data());
-    for (std::int32_t root : self.update_conditions_.roots) *out++ = self.registers_[root];
+    self.update_conditions_.evaluate({x, static_cast<std::size_t>(self.n_)}, t, out);
     return 0;
   }
 
@@ -428,31 +423,8 @@ class Adaptive : public Integrator {
     static_cast<Adaptive*>(user)->error_ = message;
   }
 
-  // A program of t and columns.
-  Program make_column_program(std::span<const Expr> expressions, std::vector<std::int32_t>& columns) {
-    Pool& pool = *system_.model->pool;
-    std::vector<ProgramInput> inputs{{pool.symbol("t"), 0}};
-    for (Expr s : symbols_of(expressions)) {
-      if (s.name() == "t") continue;
-      inputs.push_back({s, 0});
-      columns.push_back(static_cast<std::int32_t>(std::stol(s.name().substr(1))));
-    }
-    std::vector<ProgramRoot> roots;
-    for (Expr o : expressions) roots.push_back({o, 0});
-    return make_program(pool, inputs, {}, roots, 1);
-  }
-
-  void make_outputs() {
-    outputs_ = make_column_program(problem_.outputs, output_columns_);
-    output_registers_.resize(outputs_.registers);
-  }
-
   void write_outputs(double t, double* row) {
-    output_registers_[0] = t;
-    for (std::size_t k = 0; k < output_columns_.size(); ++k)
-      output_registers_[k + 1] = data(y_.get())[output_columns_[k]];
-    interpret(outputs_, 0, output_registers_.data());
-    for (std::int32_t root : outputs_.roots) *row++ = output_registers_[root];
+    outputs_.evaluate({data(y_.get()), static_cast<std::size_t>(n_)}, t, row);
   }
 
   const Problem& problem_;
@@ -467,7 +439,7 @@ class Adaptive : public Integrator {
   std::unique_ptr<void, Freed<void, free_ida> > ida_;
   SparsePattern pattern_;
   Reinitialisation reinitialisation_;
-  Updates updates_;
+  ColumnFormulas updates_, outputs_;
   std::vector<double> held_, next_;
   std::vector<std::int64_t> samples_taken_;
   InitialState state_;
@@ -476,16 +448,14 @@ class Adaptive : public Integrator {
   std::size_t equation_conditions_ = 0;  // the first of them; the others belong to updates
   std::vector<int> found_;
   std::int64_t quick_events_ = 0;
-  Program update_conditions_;
-  std::vector<std::int32_t> condition_columns_;
-  std::vector<std::int32_t> position_, output_columns_;
-  std::vector<double> rates_, by_x_, by_rate_, registers_, output_registers_;
+  std::vector<std::int32_t> position_;
+  std::vector<double> rates_, by_x_, by_rate_, registers_;
   std::vector<Program> condition_programs_;
   std::int64_t condition_count_ = 0, done_ = 0;
   long steps_before_ = 0, iterations_before_ = 0;
-  Program outputs_;
   Statistics statistics_;
   std::string failure_, error_;
+  ColumnFormulas update_conditions_;  // last: made with the other conditions
 };
 
 }  // namespace

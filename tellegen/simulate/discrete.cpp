@@ -41,26 +41,25 @@ std::vector<Expr> switching_quantities(std::span<const Expr> expressions) {
   return quantities;
 }
 
-Updates::Updates(const EquationSystem& system) {
+ColumnFormulas::ColumnFormulas(const EquationSystem& system, std::span<const Expr> formulas) {
   Pool& pool = *system.model->pool;
-  const std::vector<Expr> updates = update_expressions(system);
   std::vector<ProgramInput> inputs{{pool.symbol("t"), 0}};
-  for (Expr s : symbols_of(updates)) {
+  for (Expr s : symbols_of(formulas)) {
     if (s.name() == "t") continue;
     inputs.push_back({s, 0});
     columns_.push_back(static_cast<std::int32_t>(std::stol(s.name().substr(1))));
   }
   std::vector<ProgramRoot> roots;
-  for (Expr u : updates) roots.push_back({u, 0});
+  for (Expr f : formulas) roots.push_back({f, 0});
   program_ = make_program(pool, inputs, {}, roots, 1);
   registers_.resize(program_.registers);
 }
 
-void Updates::evaluate(std::span<const double> x, double t, std::span<double> values) {
+void ColumnFormulas::evaluate(std::span<const double> x, double t, double* values) {
   registers_[0] = t;
   for (std::size_t k = 0; k < columns_.size(); ++k) registers_[k + 1] = x[columns_[k]];
   interpret(program_, 0, registers_.data());
-  for (std::size_t k = 0; k < program_.roots.size(); ++k) values[k] = registers_[program_.roots[k]];
+  for (std::int32_t root : program_.roots) *values++ = registers_[root];
 }
 
 Schedule::Schedule(const EquationSystem& system, double step) : system_(system), step_(step) {

@@ -15,11 +15,11 @@
 
 namespace tellegen {
 
-// The updates of all discrete variables, from the values of the columns they need.
-class Updates {
+// Formulas of columns and t, as one program.
+class ColumnFormulas {
  public:
-  explicit Updates(const EquationSystem& system);
-  void evaluate(std::span<const double> x, double t, std::span<double> values);
+  ColumnFormulas(const EquationSystem& system, std::span<const Expr> formulas);
+  void evaluate(std::span<const double> x, double t, double* values);
   std::size_t size() const { return program_.roots.size(); }
 
  private:
@@ -28,6 +28,7 @@ class Updates {
   std::vector<double> registers_;
 };
 
+// What the discrete variables become.
 std::vector<Expr> update_expressions(const EquationSystem& system);
 
 // Quantities whose sign decides a comparison, a minimum, a magnitude in these expressions.

@@ -619,7 +619,7 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
   const EquationSystem& system = tableau.system();
   const auto forced = forced_nodes(system);
   InitialProblem problem(tableau, storage, forced);
-  Updates updates(system);
+  ColumnFormulas updates(system, update_expressions(system));
   std::vector<double> held(tableau.held().begin(), tableau.held().end()), next(held.size());
   bool sampled = false;
   // Each round settles at least one variable, unless they drive each other in a circle. Those with a sample
@@ -632,7 +632,7 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
         throw SimulationError("no consistent initial values were found once the given nodes were released",
                               0.0);
     }
-    updates.evaluate(state.x, 0.0, next);
+    updates.evaluate(state.x, 0.0, next.data());
     const auto take = [&](bool with_sample_time) {
       std::vector<double> values = held;
       for (std::size_t k = 0; k < held.size(); ++k)
