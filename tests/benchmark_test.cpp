@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "benchmarks/circuit.h"
+#include "benchmarks/converter.h"
 #include "benchmarks/ladder_model.h"
 #include "benchmarks/readers.h"
 #include "tellegen/model/read.h"
@@ -103,6 +104,13 @@ TEST(benchmark, large_inputs_are_read_whole) {
   expect_found(read_large_model(10'000));
   expect_found(read_large_table(1'000'000));
   expect_found(read_large_trajectory(1'000'000));
+}
+
+// The answers, not the times: with ngspice where it is installed.
+TEST(benchmark, the_converter_agrees_with_ngspice) {
+  ConverterOptions options;
+  options.quick = true;
+  EXPECT_TRUE(run_converter(options));
 }
 
 }  // namespace
