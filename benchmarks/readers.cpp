@@ -200,7 +200,7 @@ bool run_readers(const ReadersOptions& options) {
       return;
     }
     table.rows.push_back(
-        {name, cell(reading->megabytes), what, cell(reading->seconds), cell(reading->peak_megabytes)});
+        {name, cell(reading->megabytes), what, cell(reading->seconds), cell(reading->peak_megabytes, 4)});
   };
   const auto model = read_large_model(options.components);
   row("model: read, checked, graph", model,

@@ -136,6 +136,17 @@ TEST(Netlist, WhatIsNotSupportedIsAFaultWithItsLine) {
   EXPECT_EQ(faults_of(".subckt s a\nR1 a 0 1\nX1 a 0 s"), "T504:2");
 }
 
+// Written out it would have 4^30 resistors: counted, not tried.
+TEST(Netlist, ANetlistThatExplodesIsRefusedBeforeItIsWrittenOut) {
+  std::string text = ".subckt s30 a b\nR1 a b 1\n.ends\n";
+  for (int k = 0; k < 30; ++k) {
+    text += ".subckt s" + std::to_string(k) + " a b\n";
+    for (int x = 1; x <= 4; ++x) text += "X" + std::to_string(x) + " a b s" + std::to_string(k + 1) + "\n";
+    text += ".ends\n";
+  }
+  EXPECT_EQ(faults_of(text + "X1 a 0 s0"), "T510:0");
+}
+
 TEST(Netlist, NothingIsPassedOverInSilence) {
   const auto notes =
       converted("V1 a 0 1 ac 1\nR1 a 0 1\n.print tran v(a)\n.ac dec 10 1 1k\n.options foo=3\n.tran 1u 1m")
