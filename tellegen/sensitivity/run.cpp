@@ -1,0 +1,1 @@
+#include "tellegen/sensitivity/run.h"
