@@ -7,9 +7,22 @@
 
 namespace tellegen {
 
+// Hears of every step that is taken: what differentiates a run goes along with it.
+class StepListener {
+ public:
+  virtual ~StepListener() = default;
+  // Before a step from a point where the state may be stored.
+  virtual void before(NetworkStep&) {}
+  // A step to time t was taken, with this formula and length; columns and rates may be asked for.
+  virtual void stepped(NetworkStep& step, const Scheme& scheme, double t, double length) = 0;
+  // Then discrete variables changed. `located`: the event was looked for, and lies at the end of that step.
+  virtual void changed(double t, std::span<const double> before, std::span<const double> after,
+                       bool located) = 0;
+};
+
 class NetworkIntegrator : public Integrator {
  public:
-  NetworkIntegrator(const Problem& problem, Network network);
+  NetworkIntegrator(const Problem& problem, Network network, StepListener* listener = nullptr);
   std::int64_t advance(std::int64_t samples, double* rows) override;
   void set_input(int input, double value) override;
   std::string failure() const override { return failure_; }
@@ -32,7 +45,10 @@ class NetworkIntegrator : public Integrator {
   std::unique_ptr<NetworkStep> start_, step_;
   int starting_ = 0;  // steps left of the formula that begins or begins anew
   bool changed_ = false;
-  std::vector<double> updates_;
+  std::vector<double> updates_, before_;
+  StepListener* listener_ = nullptr;
+  Scheme scheme_;  // of the steps being taken
+  bool located_ = false;
   Statistics statistics_;
   std::string failure_;
 };

@@ -41,6 +41,10 @@ class NetworkStep {
   void load(const StepState& state);
   void store(StepState& state);
   std::string largest_change() const;  // after a step that did not converge
+  // With StepOptions::record only, after a step: all columns of the tableau, and the rates as the formula has
+  // them (before any projection).
+  void columns(std::span<double> x);
+  void formula_rates(std::span<double> rates);
 
  private:
   struct GroupStep {

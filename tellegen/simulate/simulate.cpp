@@ -112,22 +112,23 @@ Simulation::Simulation(const EquationSystem& system, const SimulationOptions& op
 
 Simulation::~Simulation() = default;
 
-void Simulation::prepare(const SimulationOptions& options) {
-  const EquationSystem& system = *problem_.system;
+Problem prepare_problem(const EquationSystem& system, const SimulationOptions& options,
+                        const std::vector<OutputColumn>& outputs) {
+  Problem problem;
+  problem.system = &system;
   auto faults = topology_faults(*system.model, system.graph, system.tree);
   if (!faults.empty()) throw ModelError(std::move(faults));
-  if (outputs_.empty()) outputs_ = default_outputs(system, false);
-  for (const OutputColumn& o : outputs_) {
-    problem_.outputs.push_back(in_columns(system, o.value));
-    problem_.output_names.push_back(o.name);
+  for (const OutputColumn& o : outputs) {
+    problem.outputs.push_back(in_columns(system, o.value));
+    problem.output_names.push_back(o.name);
   }
-  problem_.options = options;
+  problem.options = options;
   // A whole number of steps in every sample interval: results are exact at the samples, never interpolated.
   const double sample = options.sample > 0.0 ? options.sample : options.step;
-  problem_.stride =
+  problem.stride =
       options.step > 0.0 ? static_cast<std::int64_t>(std::ceil(sample / options.step * (1 - 1e-9))) : 1;
-  problem_.step = sample / static_cast<double>(problem_.stride);
-  if (options.method == "adaptive" || options.method == "exact") problem_.stride = 1, problem_.step = sample;
+  problem.step = sample / static_cast<double>(problem.stride);
+  if (options.method == "adaptive" || options.method == "exact") problem.stride = 1, problem.step = sample;
   for (const std::string& input : options.external) {
     const auto is_it = [&](const Discrete& d) {
       const ModelInput* found = nullptr;
@@ -142,11 +143,23 @@ void Simulation::prepare(const SimulationOptions& options) {
            "T131",
            fmt::format("input '{}' was not made external before the equations were built", input),
            {}});
-    problem_.external.push_back(static_cast<std::int32_t>(found - system.discrete.begin()));
+    problem.external.push_back(static_cast<std::int32_t>(found - system.discrete.begin()));
   }
-  problem_.storage = analyse_storage(system);
+  problem.storage = analyse_storage(system);
   Tableau tableau(system);
-  problem_.initial = find_initial_state(tableau, problem_.storage);
+  problem.initial = find_initial_state(tableau, problem.storage);
+  return problem;
+}
+
+std::int64_t sample_count(const Problem& problem) {
+  const double sample = problem.step * static_cast<double>(problem.stride);
+  return static_cast<std::int64_t>(std::floor(problem.options.stop / sample * (1 + 1e-9)));
+}
+
+void Simulation::prepare(const SimulationOptions& options) {
+  const EquationSystem& system = *problem_.system;
+  if (outputs_.empty()) outputs_ = default_outputs(system, false);
+  problem_ = prepare_problem(system, options, outputs_);
   for (const IntegratorEntry& e : integrators())
     if (e.name == options.method) integrator_ = e.make(problem_);
 }
@@ -166,7 +179,7 @@ SimulationResult Simulation::run(const Progress& progress) {
   const FlushDenormals flush;
   SimulationResult result;
   const double sample = sample_interval();
-  const auto samples = static_cast<std::int64_t>(std::floor(problem_.options.stop / sample * (1 + 1e-9)));
+  const std::int64_t samples = sample_count(problem_);
   const auto width = static_cast<std::int64_t>(outputs_.size());
   result.step = problem_.step;
   result.t.resize(samples + 1);

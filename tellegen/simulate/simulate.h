@@ -35,6 +35,11 @@ struct SimulationResult {
 
 using Progress = std::function<void(double fraction)>;
 
+// Everything an integrator needs; no output columns: default_outputs(). Throws as Simulation does.
+Problem prepare_problem(const EquationSystem& system, const SimulationOptions& options,
+                        const std::vector<OutputColumn>& outputs);
+std::int64_t sample_count(const Problem& problem);
+
 // Everything up to the step loop, then the loop. Wrong input throws ModelError, no consistent start
 // SimulationError; what goes wrong later is told in `failure`.
 class Simulation {
