@@ -60,6 +60,11 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
       NetworkStep& step = starting ? *start_ : *step_;
       if (!(options_.events ? step_with_events(t) : one_step(step, t))) return sample;
       ++statistics_.steps;
+      if (ended_) {
+        step_->outputs(*ended_, rows);
+        failure_ = not_finite(problem_, rows, *ended_);
+        return sample;
+      }
       if (k + 1 == problem_.stride) step.outputs(t, rows);
       if (starting) {
         start_->store(state_);
@@ -89,7 +94,7 @@ void NetworkIntegrator::begin(const Scheme& scheme, int steps) {
 
 bool NetworkIntegrator::step_with_events(double t) {
   if (!one_step(*step_, t)) return false;
-  return problem_.options.event_bisections == 0 || !event(t) || locate(t);
+  return !event(t) || (problem_.options.event_bisections == 0 && !ends()) || locate(t);
 }
 
 bool NetworkIntegrator::event(double t) {
@@ -97,6 +102,10 @@ bool NetworkIntegrator::event(double t) {
   for (std::size_t k = 0; k < updates_.size(); ++k)
     if (problem_.system->discrete[k].every == 0.0 && updates_[k] != state_.held[k]) return true;
   return false;
+}
+
+bool NetworkIntegrator::ends() const {
+  return problem_.stop_event >= 0 && updates_[problem_.stop_event] != 0.0;
 }
 
 // The step just done again with its events found by bisection. Backward Euler: no rates needed.
@@ -122,6 +131,10 @@ bool NetworkIntegrator::locate(double t) {
         (event(at) ? to : before) = middle;
       }
       if (!reach(done, to)) return false;
+      if (event(at) && ends()) {
+        ended_ = at;
+        return true;
+      }
       if (to < 1.0) take_updates(statistics_.steps, at);  // before this step's number: nothing is sampled
     }
     if (to < 1.0) step_->store(state_);

@@ -12,6 +12,7 @@ class NetworkIntegrator : public Integrator {
   NetworkIntegrator(const Problem& problem, Network network);
   std::int64_t advance(std::int64_t samples, double* rows) override;
   void set_input(int input, double value) override;
+  std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override;
 
@@ -19,6 +20,7 @@ class NetworkIntegrator : public Integrator {
   bool one_step(NetworkStep& step, double t);
   bool step_with_events(double t);
   bool event(double t);
+  bool ends() const;  // after event(): it is the one that ends the run
   bool locate(double t);
   void take_updates(std::int64_t index, double t);
   void begin(const Scheme& scheme, int steps);
@@ -34,6 +36,7 @@ class NetworkIntegrator : public Integrator {
   bool changed_ = false;
   std::vector<double> updates_;
   Statistics statistics_;
+  std::optional<double> ended_;
   std::string failure_;
 };
 
