@@ -66,6 +66,11 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
       ++statistics_.steps;
       if (listener_ && !options_.events)
         listener_->stepped(step, starting ? trapezoidal(problem_.step) : plan_.scheme, t, problem_.step);
+      if (ended_) {
+        step_->outputs(*ended_, rows);
+        failure_ = not_finite(problem_, rows, *ended_);
+        return sample;
+      }
       if (k + 1 == problem_.stride) step.outputs(t, rows);
       if (starting) {
         start_->store(state_);
@@ -96,7 +101,7 @@ void NetworkIntegrator::begin(const Scheme& scheme, int steps) {
 
 bool NetworkIntegrator::step_with_events(double t) {
   if (!one_step(*step_, t)) return false;
-  if (problem_.options.event_bisections > 0 && event(t)) return locate(t);
+  if (event(t) && (problem_.options.event_bisections > 0 || ends())) return locate(t);
   if (listener_) listener_->stepped(*step_, scheme_, t, problem_.step);
   return true;
 }
@@ -106,6 +111,10 @@ bool NetworkIntegrator::event(double t) {
   for (std::size_t k = 0; k < updates_.size(); ++k)
     if (problem_.system->discrete[k].every == 0.0 && updates_[k] != state_.held[k]) return true;
   return false;
+}
+
+bool NetworkIntegrator::ends() const {
+  return problem_.stop_event >= 0 && updates_[problem_.stop_event] != 0.0;
 }
 
 // The step just done again with its events found by bisection. Backward Euler: no rates needed.
@@ -134,6 +143,11 @@ bool NetworkIntegrator::locate(double t) {
       located_ = true;
       if (listener_)
         listener_->stepped(*step_, bdf(1, (to - done) * problem_.step), at, (to - done) * problem_.step);
+      if (event(at) && ends()) {
+        ended_ = at;
+        if (listener_) take_updates(statistics_.steps, at);
+        return true;
+      }
       if (to < 1.0) take_updates(statistics_.steps, at);  // before this step's number: nothing is sampled
     } else if (listener_) {
       located_ = false;
@@ -149,8 +163,10 @@ bool NetworkIntegrator::locate(double t) {
 void NetworkIntegrator::take_updates(std::int64_t index, double t) {
   step_->updates(t, updates_);
   before_ = state_.held;
-  if (!schedule_.take(index, updates_, state_.held)) return;
-  if (listener_) listener_->changed(t, before_, state_.held, located_);
+  const bool changed = schedule_.take(index, updates_, state_.held);
+  if (listener_ && !schedule_.taken().empty())
+    listener_->updated(t, schedule_.taken(), before_, state_.held, located_);
+  if (!changed) return;
   step_->hold(state_.held);
   ++statistics_.events;
   changed_ = true;

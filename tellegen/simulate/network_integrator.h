@@ -15,9 +15,10 @@ class StepListener {
   virtual void before(NetworkStep&) {}
   // A step to time t was taken, with this formula and length; columns and rates may be asked for.
   virtual void stepped(NetworkStep& step, const Scheme& scheme, double t, double length) = 0;
-  // Then discrete variables changed. `located`: the event was looked for, and lies at the end of that step.
-  virtual void changed(double t, std::span<const double> before, std::span<const double> after,
-                       bool located) = 0;
+  // Then discrete variables were taken over, whether they changed or not. `located`: the event was looked for,
+  // and lies at the end of that step.
+  virtual void updated(double t, std::span<const int> taken, std::span<const double> before,
+                       std::span<const double> after, bool located) = 0;
 };
 
 class NetworkIntegrator : public Integrator {
@@ -25,6 +26,7 @@ class NetworkIntegrator : public Integrator {
   NetworkIntegrator(const Problem& problem, Network network, StepListener* listener = nullptr);
   std::int64_t advance(std::int64_t samples, double* rows) override;
   void set_input(int input, double value) override;
+  std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override;
 
@@ -32,6 +34,7 @@ class NetworkIntegrator : public Integrator {
   bool one_step(NetworkStep& step, double t);
   bool step_with_events(double t);
   bool event(double t);
+  bool ends() const;  // after event(): it is the one that ends the run
   bool locate(double t);
   void take_updates(std::int64_t index, double t);
   void begin(const Scheme& scheme, int steps);
@@ -50,6 +53,7 @@ class NetworkIntegrator : public Integrator {
   Scheme scheme_;  // of the steps being taken
   bool located_ = false;
   Statistics statistics_;
+  std::optional<double> ended_;
   std::string failure_;
 };
 

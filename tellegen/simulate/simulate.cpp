@@ -7,8 +7,10 @@
 #include <cmath>
 
 #include "tellegen/graph/faults.h"
+#include "tellegen/model/observers.h"
 #include "tellegen/model/units.h"
 #include "tellegen/simulate/denormals.h"
+#include "tellegen/simulate/stop.h"
 #include "tellegen/symbolic/nearest.h"
 
 namespace tellegen {
@@ -23,6 +25,8 @@ std::vector<OutputColumn> default_outputs(const EquationSystem& system, bool all
       if (const auto ref = find_variable(model, c.value.name())) c.unit = variable_unit(model, *ref);
   if (columns.empty())
     for (std::int32_t c = 0; c < system.size(); ++c) {
+      const int owner = owner_of(system, c).component;
+      if (owner >= 0 && is_observer(model.kinds[model.components[owner].kind])) continue;
       const std::string name = column_name(system, c);
       columns.push_back({name, column_unit(system, c), model.pool->symbol(name)});
     }
@@ -93,7 +97,8 @@ std::string SimulationResult::brief() const {
                      statistics.variable_step ? "on average " : "", step, 1e3 * loop_seconds,
                      loop_seconds > 0 ? simulated / loop_seconds : 0.0, iterations, statistics.executor) +
          (statistics.events > 0 ? fmt::format(", {} events", statistics.events) : "") +
-         (statistics.chatter.empty() ? "" : "\n" + statistics.chatter);
+         (ended ? fmt::format(", ended by its stop condition at t = {:.9g} s", *ended) : "") +
+         (note.empty() ? "" : "\n" + note) + (statistics.chatter.empty() ? "" : "\n" + statistics.chatter);
 }
 
 Simulation::Simulation(const Model& model, const SimulationOptions& options,
@@ -145,6 +150,7 @@ Problem prepare_problem(const EquationSystem& system, const SimulationOptions& o
            {}});
     problem.external.push_back(static_cast<std::int32_t>(found - system.discrete.begin()));
   }
+  if (!options.stop_watch.empty()) problem.stop_event = watch_event(system, options.stop_watch);
   problem.storage = analyse_storage(system);
   Tableau tableau(system);
   problem.initial = find_initial_state(tableau, problem.storage);
@@ -179,7 +185,12 @@ SimulationResult Simulation::run(const Progress& progress) {
   const FlushDenormals flush;
   SimulationResult result;
   const double sample = sample_interval();
-  const std::int64_t samples = sample_count(problem_);
+  std::int64_t samples = sample_count(problem_);
+  const bool watched = problem_.stop_event >= 0;
+  if (watched && problem_.initial.held[problem_.stop_event] != 0.0) {
+    result.ended = 0.0;
+    samples = 0;
+  }
   const auto width = static_cast<std::int64_t>(outputs_.size());
   result.step = problem_.step;
   result.t.resize(samples + 1);
@@ -201,12 +212,25 @@ SimulationResult Simulation::run(const Progress& progress) {
     if (progress) progress(static_cast<double>(done) / static_cast<double>(samples));
     if (finished < wanted) {
       result.failure = integrator_->failure();
+      if (result.failure.empty()) result.ended = integrator_->ended();
       break;
     }
   }
+  if (result.ended && *result.ended > 0.0) {
+    // A sample at the same instant, but for rounding, gives way to the end.
+    double* end = result.values.data() + (done + 1) * width;
+    if (*result.ended - sample * static_cast<double>(done) <= 1e-9 * sample)
+      std::copy(end, end + width, end - width);
+    else
+      ++done;
+  }
+  if (watched && !result.ended && result.failure.empty())
+    result.note = fmt::format("its stop condition did not become true before t = {:.9g} s",
+                              sample * static_cast<double>(done));
   result.t.resize(done + 1);
   result.values.resize((done + 1) * width);
   for (std::int64_t k = 0; k <= done; ++k) result.t[k] = sample * static_cast<double>(k);
+  if (result.ended) result.t.back() = *result.ended;
   for (std::int64_t k = 0; k < width; ++k) {
     result.names.push_back(outputs_[k].name);
     result.units.push_back(outputs_[k].unit);

@@ -29,7 +29,9 @@ struct SimulationResult {
   double step = 0.0;                  // the one taken (on average): shortened to fit the sample interval
   double loop_seconds = 0.0;          // in the step loop alone
   double worst_sample_seconds = 0.0;  // the longest sample interval took this
+  std::optional<double> ended;        // by a stop condition, at this time: that of the last row
   std::string failure;                // empty: finished; otherwise why it stopped, rows so far are good
+  std::string note;                   // what else should be said, where anything
   std::string brief() const;          // one line
 };
 
