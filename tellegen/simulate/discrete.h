@@ -44,7 +44,7 @@ class Schedule {
   // Takes over what `updates` say at the end of step `index`. True where a value has changed.
   bool take(std::int64_t index, std::span<const double> updates, std::span<double> held);
   std::span<const int> taken() const { return taken_; }  // by the last take(): changed, or sampled
-  std::string chatter() const { return chatter_; }  // empty, or who changed in 50 steps on end, and when
+  std::string chatter() const { return chatter_; }       // empty, or who changed in 50 steps on end, and when
 
  private:
   void find_next();

@@ -15,8 +15,8 @@ class StepListener {
   virtual void before(NetworkStep&) {}
   // A step to time t was taken, with this formula and length; columns and rates may be asked for.
   virtual void stepped(NetworkStep& step, const Scheme& scheme, double t, double length) = 0;
-  // Then discrete variables were taken over, whether they changed or not. `located`: the event was looked for,
-  // and lies at the end of that step.
+  // Then discrete variables were taken over, whether they changed or not. `located`: the event was looked
+  // for, and lies at the end of that step.
   virtual void updated(double t, std::span<const int> taken, std::span<const double> before,
                        std::span<const double> after, bool located) = 0;
 };
