@@ -259,6 +259,7 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
   for (auto* l : {&stamps, &constants})
     for (RootStamp& s : *l) exports.push_back(s.root = program.roots[s.root]);
   const auto section_of = program.section_of;
+  for (const RootStamp& c : constants) iterate_drives_ = iterate_drives_ || section_of[c.root] >= 2;
 
   GroupStep step{Batch(std::move(program), std::move(sources), exports, group.size()),
                  past,
@@ -419,12 +420,10 @@ NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_it
     g.batch.uniform(g.time) = t;
     g.batch.run(1, work_.data());
   }
-  if (solver_) {
-    solver_->solve(work_.data());
-  } else if (constant_tangent_) {
-    solve();
+  const bool iterative = network_.iterative();
+  if (constant_tangent_ && !iterative) {
+    solver_ ? solver_->solve(work_.data()) : solve();
   } else {
-    const bool iterative = network_.iterative();
     const int most = fixed_iterations > 0 ? fixed_iterations : iterative ? max_iterations : 1;
     for (;;) {
       for (GroupStep& g : groups_) {
@@ -435,12 +434,18 @@ NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_it
         g.batch.run(2, work_.data());
       }
       ++result.iterations;
-      ++result.factorisations;
-      if (!assemble_and_factor()) {
-        result.converged = false;
-        return result;
+      // With a constant tangent, iterates may still enter what drives the network; or only what is observed
+      // of it, an integral of a square: then the network is solved once.
+      if (!constant_tangent_) {
+        ++result.factorisations;
+        if (!assemble_and_factor()) {
+          result.converged = false;
+          return result;
+        }
+        solve();
+      } else if (result.iterations == 1 || iterate_drives_) {
+        solver_ ? solver_->solve(work_.data()) : solve();
       }
-      solve();
       if (iterative)
         for (GroupStep& g : groups_) g.batch.run(3, work_.data());
       if (fixed_iterations == 0 && (!iterative || largest_change_size() <= 1.0)) break;
