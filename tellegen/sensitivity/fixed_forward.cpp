@@ -11,8 +11,8 @@
 #include <limits>
 
 #include "tellegen/model/parameters.h"
-#include "tellegen/sensitivity/fixed_forward.h"
 #include "tellegen/sensitivity/fixed_run.h"
+#include "tellegen/sensitivity/fixed_step.h"
 
 namespace tellegen {
 namespace {

@@ -1,4 +1,4 @@
-#include "tellegen/sensitivity/fixed_forward.h"
+#include "tellegen/sensitivity/fixed_step.h"
 
 #include "tellegen/sensitivity/test_study.h"
 
@@ -9,6 +9,10 @@ void check(const TestStudy& study, double tolerance = 1e-6) {
   const RunDerivatives forward = fixed_forward_run(study.model, study.request);
   ASSERT_EQ(forward.failure, "");
   study.expect_near(forward.gradient, study.differences(fixed_forward_run), tolerance);
+  const RunDerivatives adjoint = fixed_adjoint_run(study.model, study.request);
+  ASSERT_EQ(adjoint.failure, "");
+  EXPECT_EQ(adjoint.values, forward.values);
+  study.expect_near(adjoint.gradient, forward.gradient, 1e-9);
 }
 
 constexpr const char* oscillator = R"toml(
@@ -25,7 +29,7 @@ C = "10 uF"
 i0 = "0.01 A"
 )toml";
 
-TEST(FixedForward, every_method_on_a_linear_circuit) {
+TEST(FixedStep, every_method_on_a_linear_circuit) {
   for (const char* method : {"bdf1", "bdf2", "bdf3", "tr", "trnp"}) {
     SCOPED_TRACE(method);
     check(TestStudy(model_of(oscillator), method, 2e-3, 2e-5, {"k.v", "l.i*R", "integral of r.v^2/R"},
@@ -33,7 +37,7 @@ TEST(FixedForward, every_method_on_a_linear_circuit) {
   }
 }
 
-TEST(FixedForward, diodes) {
+TEST(FixedStep, diodes) {
   for (const char* method : {"bdf2", "tr"}) {
     SCOPED_TRACE(method);
     check(TestStudy(model_of(R"toml(
@@ -49,7 +53,7 @@ U = "10 V"
   }
 }
 
-TEST(FixedForward, sampled_controller_and_located_events) {
+TEST(FixedStep, sampled_controller_and_located_events) {
   // Two-point control: the heater switches where the temperature crosses its limits.
   constexpr const char* thermostat = R"toml(
 s = { kind = "thermal.heat_source", p = "datum", n = "a", Q = "P*k.y" }
