@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "tellegen/equations/storage.h"
 #include "tellegen/equations/system.h"
 #include "tellegen/model/parameters.h"
 
@@ -25,5 +26,11 @@ struct ColumnValue {
   std::map<int, Expr> by_parameter;  // by index into `wrt`
 };
 ColumnValue column_value(const EquationSystem& system, Expr value, std::span<const int> wrt);
+
+// d/dp of what the rates of redundant storage follow (equations/storage.h), at a time and for given rates:
+// per redundant rate. Sources are differentiated as formulas; the factors of rigid couplings come out of an
+// elimination in numbers, and their slopes of two more such eliminations.
+std::vector<Slopes> redundant_slopes(const EquationSystem& system, const Storage& storage,
+                                     std::span<const int> wrt, double t, std::span<const double> rates);
 
 }  // namespace tellegen
