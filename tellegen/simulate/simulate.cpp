@@ -101,38 +101,23 @@ std::string SimulationResult::brief() const {
          (note.empty() ? "" : "\n" + note) + (statistics.chatter.empty() ? "" : "\n" + statistics.chatter);
 }
 
-Simulation::Simulation(const Model& model, const SimulationOptions& options,
-                       std::vector<OutputColumn> outputs)
-    : owned_(std::make_unique<EquationSystem>(build_system(model))), outputs_(std::move(outputs)) {
-  problem_.system = owned_.get();
-  prepare(options);
-}
-
-Simulation::Simulation(const EquationSystem& system, const SimulationOptions& options,
-                       std::vector<OutputColumn> outputs)
-    : outputs_(std::move(outputs)) {
-  problem_.system = &system;
-  prepare(options);
-}
-
-Simulation::~Simulation() = default;
-
-void Simulation::prepare(const SimulationOptions& options) {
-  const EquationSystem& system = *problem_.system;
+Problem make_problem(const EquationSystem& system, const SimulationOptions& options,
+                     const std::vector<OutputColumn>& outputs) {
   auto faults = topology_faults(*system.model, system.graph, system.tree);
   if (!faults.empty()) throw ModelError(std::move(faults));
-  if (outputs_.empty()) outputs_ = default_outputs(system, false);
-  for (const OutputColumn& o : outputs_) {
-    problem_.outputs.push_back(in_columns(system, o.value));
-    problem_.output_names.push_back(o.name);
+  Problem problem;
+  problem.system = &system;
+  for (const OutputColumn& o : outputs) {
+    problem.outputs.push_back(in_columns(system, o.value));
+    problem.output_names.push_back(o.name);
   }
-  problem_.options = options;
+  problem.options = options;
   // A whole number of steps in every sample interval: results are exact at the samples, never interpolated.
   const double sample = options.sample > 0.0 ? options.sample : options.step;
-  problem_.stride =
+  problem.stride =
       options.step > 0.0 ? static_cast<std::int64_t>(std::ceil(sample / options.step * (1 - 1e-9))) : 1;
-  problem_.step = sample / static_cast<double>(problem_.stride);
-  if (options.method == "adaptive" || options.method == "exact") problem_.stride = 1, problem_.step = sample;
+  problem.step = sample / static_cast<double>(problem.stride);
+  if (options.method == "adaptive" || options.method == "exact") problem.stride = 1, problem.step = sample;
   for (const std::string& input : options.external) {
     const auto is_it = [&](const Discrete& d) {
       const ModelInput* found = nullptr;
@@ -147,12 +132,32 @@ void Simulation::prepare(const SimulationOptions& options) {
            "T131",
            fmt::format("input '{}' was not made external before the equations were built", input),
            {}});
-    problem_.external.push_back(static_cast<std::int32_t>(found - system.discrete.begin()));
+    problem.external.push_back(static_cast<std::int32_t>(found - system.discrete.begin()));
   }
-  if (!options.stop_watch.empty()) problem_.stop_event = watch_event(system, options.stop_watch);
-  problem_.storage = analyse_storage(system);
+  if (!options.stop_watch.empty()) problem.stop_event = watch_event(system, options.stop_watch);
+  problem.storage = analyse_storage(system);
   Tableau tableau(system);
-  problem_.initial = find_initial_state(tableau, problem_.storage);
+  problem.initial = find_initial_state(tableau, problem.storage);
+  return problem;
+}
+
+Simulation::Simulation(const Model& model, const SimulationOptions& options,
+                       std::vector<OutputColumn> outputs)
+    : owned_(std::make_unique<EquationSystem>(build_system(model))), outputs_(std::move(outputs)) {
+  prepare(*owned_, options);
+}
+
+Simulation::Simulation(const EquationSystem& system, const SimulationOptions& options,
+                       std::vector<OutputColumn> outputs)
+    : outputs_(std::move(outputs)) {
+  prepare(system, options);
+}
+
+Simulation::~Simulation() = default;
+
+void Simulation::prepare(const EquationSystem& system, const SimulationOptions& options) {
+  if (outputs_.empty()) outputs_ = default_outputs(system, false);
+  problem_ = make_problem(system, options, outputs_);
   for (const IntegratorEntry& e : integrators())
     if (e.name == options.method) integrator_ = e.make(problem_);
 }

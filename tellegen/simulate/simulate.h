@@ -22,6 +22,11 @@ std::vector<OutputColumn> default_outputs(const EquationSystem& system, bool all
 // cannot be: no stop, a negative step, an unknown method (the nearest is suggested).
 SimulationOptions complete_options(const Model& model, SimulationOptions given);
 
+// A system made ready: consistent initial values, outputs in columns. Throws ModelError for what is wrong,
+// SimulationError where there is no consistent start. The system must outlive the problem.
+Problem make_problem(const EquationSystem& system, const SimulationOptions& options,
+                     const std::vector<OutputColumn>& outputs);
+
 struct SimulationResult {
   std::vector<std::string> names, units;
   std::vector<double> t, values;  // values: one row of names.size() per time, in the units above
@@ -56,7 +61,7 @@ class Simulation {
   void first_row(double* row) const;  // initial values of the outputs, in SI
 
  private:
-  void prepare(const SimulationOptions& options);
+  void prepare(const EquationSystem& system, const SimulationOptions& options);
   std::unique_ptr<EquationSystem> owned_;
   Problem problem_;
   std::vector<OutputColumn> outputs_;
