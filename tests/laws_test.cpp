@@ -268,9 +268,10 @@ TEST_P(Laws, derivatives_of_the_tableau_are_those_of_central_differences) {
       const auto changed = [&](double value) {
         ReadOptions read;
         read.library = TELLEGEN_SOURCE_DIR "/library";
-        // A bare number counts in the parameter's own unit.
-        const double said = p.unit.empty() ? value : units().from_si(value, p.unit);
-        read.overrides = {{p.name, fmt::format("{:.17g}", said)}};
+        const std::string said = p.unit.empty()
+                                     ? fmt::format("{:.17g}", value)
+                                     : fmt::format("{:.17g} {}", units().from_si(value, p.unit), p.unit);
+        read.overrides = {{p.name, said}};
         const Model other = read_model(TELLEGEN_SOURCE_DIR "/models/" + GetParam() + "/model.toml", read);
         return residual(other, build_system(other));
       };
