@@ -258,6 +258,7 @@ class Example {
 TEST(Docs, the_readme_s_examples_work) { Example("README.md").run(); }
 TEST(Docs, the_tutorial_s_examples_work) { Example("docs/tutorial.md").run(); }
 TEST(Docs, the_model_file_s_examples_work) { Example("docs/model-file.md").run(); }
+TEST(Docs, the_examples_of_equations_work) { Example("docs/equations.md").run(); }
 
 TEST(Docs, the_readmes_of_the_models_tell_how_to_run_them) {
   for (const auto& entry : fs::directory_iterator(root / "models")) {
@@ -270,9 +271,10 @@ TEST(Docs, the_readmes_of_the_models_tell_how_to_run_them) {
 // Pages link to pages and pictures that are there.
 TEST(Docs, links_lead_somewhere) {
   const std::regex pattern(R"(\]\(([^)#:]+)(#[^)]*)?\))");
-  for (const std::string name : {"README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/model-file.md",
-                                 "docs/errors.md", "docs/theory.md", "docs/realtime.md",
-                                 "docs/architecture.md", "docs/library.md", "docs/netlists.md"}) {
+  for (const std::string name :
+       {"README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/model-file.md", "docs/errors.md",
+        "docs/theory.md", "docs/realtime.md", "docs/architecture.md", "docs/library.md", "docs/netlists.md",
+        "docs/equations.md"}) {
     const std::string text = page(name);
     for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
       EXPECT_TRUE(fs::exists((root / name).parent_path() / (*at)[1].str())) << name << ": " << (*at)[0];
@@ -280,11 +282,13 @@ TEST(Docs, links_lead_somewhere) {
 }
 
 // What `--help` offers is on the page.
-TEST(Docs, the_tutorial_has_every_option) {
-  const std::string text = page("docs/tutorial.md");
+TEST(Docs, the_pages_have_every_option) {
   const std::regex pattern(R"(--[a-z-]+)");
-  for (const char* command : {"simulate", "check"}) {
-    FILE* pipe = popen((std::string(TELLEGEN_PROGRAM " ") + command + " --help").c_str(), "r");
+  for (const auto& [command, name] : {std::pair<std::string, std::string>{"simulate", "docs/tutorial.md"},
+                                      {"check", "docs/tutorial.md"},
+                                      {"equations", "docs/equations.md"}}) {
+    const std::string text = page(name);
+    FILE* pipe = popen((TELLEGEN_PROGRAM " " + command + " --help").c_str(), "r");
     ASSERT_TRUE(pipe);
     std::string help;
     for (char buffer[4096]; const std::size_t got = std::fread(buffer, 1, sizeof buffer, pipe);)
