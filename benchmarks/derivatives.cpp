@@ -165,9 +165,10 @@ void adjoint_task(Report& report, const DerivativesOptions& options) {
 
 bool run_derivatives(const DerivativesOptions& options) {
   Report report;
-  forward_task(report, options, false);
-  forward_task(report, options, true);
-  adjoint_task(report, options);
+  const auto wanted = [&](const char* task) { return options.only.empty() || options.only == task; };
+  if (wanted("linear")) forward_task(report, options, false);
+  if (wanted("diodes")) forward_task(report, options, true);
+  if (wanted("adjoint")) adjoint_task(report, options);
   report.finish();
   if (!options.json.empty()) std::ofstream(options.json) << report.json().dump(2) << "\n";
   return !report.failed();
