@@ -23,6 +23,8 @@ void add_simulate(CLI::App& command);
 void add_check(CLI::App& command);
 void add_convert(CLI::App& command);
 void add_library(CLI::App& command);
+void add_rank(CLI::App& command);
+void add_optimize(CLI::App& command);
 void add_benchmark(CLI::App& command);
 
 class StudyError : public std::runtime_error {

@@ -259,6 +259,8 @@ TEST(Docs, the_readme_s_examples_work) { Example("README.md").run(); }
 TEST(Docs, the_tutorial_s_examples_work) { Example("docs/tutorial.md").run(); }
 TEST(Docs, the_model_file_s_examples_work) { Example("docs/model-file.md").run(); }
 
+TEST(Docs, the_studies_examples_work) { Example("docs/studies.md").run(); }
+
 TEST(Docs, the_readmes_of_the_models_tell_how_to_run_them) {
   for (const auto& entry : fs::directory_iterator(root / "models")) {
     const std::string name = entry.path().filename().string();
@@ -272,7 +274,7 @@ TEST(Docs, links_lead_somewhere) {
   const std::regex pattern(R"(\]\(([^)#:]+)(#[^)]*)?\))");
   for (const std::string name : {"README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/model-file.md",
                                  "docs/errors.md", "docs/theory.md", "docs/realtime.md",
-                                 "docs/architecture.md", "docs/library.md", "docs/netlists.md"}) {
+                                 "docs/architecture.md", "docs/library.md", "docs/netlists.md", "docs/studies.md"}) {
     const std::string text = page(name);
     for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
       EXPECT_TRUE(fs::exists((root / name).parent_path() / (*at)[1].str())) << name << ": " << (*at)[0];
@@ -281,9 +283,9 @@ TEST(Docs, links_lead_somewhere) {
 
 // What `--help` offers is on the page.
 TEST(Docs, the_tutorial_has_every_option) {
-  const std::string text = page("docs/tutorial.md");
+  const std::string text = page("docs/tutorial.md") + page("docs/studies.md");
   const std::regex pattern(R"(--[a-z-]+)");
-  for (const char* command : {"simulate", "check"}) {
+  for (const char* command : {"simulate", "check", "rank", "optimize"}) {
     FILE* pipe = popen((std::string(TELLEGEN_PROGRAM " ") + command + " --help").c_str(), "r");
     ASSERT_TRUE(pipe);
     std::string help;
