@@ -1,10 +1,11 @@
 // tellegen benchmark circuits: speed and error against published results, other programs and hand-written
-// code; converter: a switching converter against ngspice; readers: large inputs.
+// code; converter: a switching converter against ngspice; readers: large inputs; sweep: a killed study.
 #include <memory>
 
 #include "benchmarks/circuits.h"
 #include "benchmarks/converter.h"
 #include "benchmarks/readers.h"
+#include "benchmarks/sweep.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 
@@ -54,12 +55,27 @@ void add_converter(CLI::App& command) {
   });
 }
 
+void add_sweep_benchmark(CLI::App& command) {
+  CLI::App* sweep = command.add_subcommand(
+      "sweep", "a study of 10 000 samples, killed three times: the same bytes, and samples per second");
+  const auto options = std::make_shared<SweepBenchmarkOptions>();
+  sweep->add_option("--samples", options->samples, "size of the study")->check(CLI::Range(10, 100'000'000));
+  sweep->add_option("--json", options->json, "write everything that is printed to this file");
+  sweep->callback([options] {
+    const std::string_view name = "tellegen benchmark sweep";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_sweep_benchmark(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 }  // namespace
 
 void add_benchmark(CLI::App& command) {
   command.require_subcommand(1);
   add_readers(command);
   add_converter(command);
+  add_sweep_benchmark(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");
   const auto options = std::make_shared<CircuitsOptions>();

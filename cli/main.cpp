@@ -17,6 +17,7 @@ constexpr Command commands[] = {
     {"simulate", "run a model over time; write, plot and compare what comes out", add_simulate},
     {"rank", "tell which parameters matter for an objective, and how much", add_rank},
     {"optimize", "move the variables of a model's [design] to where its goal is smallest", add_optimize},
+    {"sweep", "run a model at many samples of its parameters; tell which of them matter", add_sweep},
     {"check", "show what a model is made of, or everything that is wrong with it", add_check},
     {"convert", "write the model file that a SPICE netlist stands for", add_convert},
     {"library", "list the kinds there are, or show one with its equations", add_library},

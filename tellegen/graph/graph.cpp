@@ -112,7 +112,7 @@ std::string edge_name(const Model& model, const LinearGraph& graph, EdgeIndex ed
   const GraphEdge& e = graph.edges[edge.value];
   const Component& component = model.components[e.component];
   const Kind& kind = model.kinds[component.kind];
-  return kind.edges.size() == 1 ? component.name : component.name + "." + kind.edges[e.edge].name;
+  return one_edge_name(kind) ? component.name : component.name + "." + kind.edges[e.edge].name;
 }
 
 std::string node_name(const Model& model, const LinearGraph& graph, NodeIndex node) {

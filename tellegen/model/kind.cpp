@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tellegen/model/units.h"
 #include "tellegen/symbolic/print.h"
 
@@ -20,6 +22,11 @@ std::string broken_bound(const KindParameter& parameter, double value) {
   if (parameter.below && !(value < *parameter.below)) return broken("below", *parameter.below);
   if (parameter.at_most && !(value <= *parameter.at_most)) return broken("at most", *parameter.at_most);
   return {};
+}
+
+bool one_edge_name(const Kind& kind) {
+  return std::all_of(kind.edges.begin(), kind.edges.end(),
+                     [&](const KindEdge& edge) { return edge.name == kind.edges.front().name; });
 }
 
 }  // namespace tellegen

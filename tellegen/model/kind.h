@@ -114,4 +114,8 @@ struct Kind {
   std::vector<KindCheck> checks;
 };
 
+// True where variables need no edge's name: the kind has one edge, or several called alike whose domains
+// differ (an edge and its sensitivities).
+bool one_edge_name(const Kind& kind);
+
 }  // namespace tellegen

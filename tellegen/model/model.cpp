@@ -23,7 +23,7 @@ std::optional<VariableRef> find_in_component(const Model& model, int component, 
   const auto dot = name.rfind('.');
   for (std::size_t k = 0; k < kind.edges.size(); ++k) {
     const Domain& domain = model.domains[kind.edges[k].domain];
-    const bool bare = dot == std::string_view::npos && kind.edges.size() == 1;
+    const bool bare = dot == std::string_view::npos && one_edge_name(kind);
     if (!bare && (dot == std::string_view::npos || name.substr(0, dot) != kind.edges[k].name)) continue;
     const std::string_view tail = bare ? name : name.substr(dot + 1);
     if (tail == domain.across) return ref(What::across, k);
@@ -94,6 +94,10 @@ std::optional<VariableRef> find_variable(const Model& model, std::string_view na
     if (domain >= 0 && model.domains[domain].node == tail)
       return VariableRef{.what = What::node, .node = node->second, .component = -1, .index = -1};
   }
+  // A node of another graph (of sensitivities) has the same name, and goes by its variable's.
+  if (const auto node = model.node_by_name.find(std::string(name)); node != model.node_by_name.end())
+    if (node_variable(model, node->second) == name)
+      return VariableRef{.what = What::node, .node = node->second, .component = -1, .index = -1};
   if (const auto found = model.component_by_name.find(head); found != model.component_by_name.end())
     return find_in_component(model, found->second, tail);
   const auto second = head.rfind('.');
@@ -112,7 +116,7 @@ std::string variable_name(const Model& model, const VariableRef& ref) {
   if (ref.what == What::output) return name + kind.outputs[ref.index].name;
   const KindEdge& edge = kind.edges[ref.index];
   const Domain& domain = model.domains[edge.domain];
-  if (kind.edges.size() > 1) name += edge.name + ".";
+  if (!one_edge_name(kind)) name += edge.name + ".";
   return name + (ref.what == What::across ? domain.across : domain.through);
 }
 

@@ -144,7 +144,7 @@ struct Model {
   std::vector<ModelRun> runs;
   std::optional<ModelDesign> design;
 
-  std::unordered_map<std::string, int> node_by_name;  // datums are not in it
+  std::unordered_map<std::string, int> node_by_name;  // no datums; a sensitivity node by its variable
   std::unordered_map<std::string, int> component_by_name;
   // Sensors and outputs of the model and of its subsystems ("first.loss"): names that stand for a formula.
   std::unordered_map<std::string, Expr> formulas;

@@ -23,10 +23,12 @@ std::string add_observer(Model& model, Kind kind, std::string name, Expr value, 
 
 }  // namespace
 
+bool is_observer(const Kind& kind) { return kind.name.starts_with('('); }
+
 std::string add_integral(Model& model, const std::string& name, Expr value, const Place& place) {
   Pool& pool = *model.pool;
   Kind kind;
-  kind.name = "integral";
+  kind.name = "(integral)";
   kind.summary = "The integral of a value over the run.";
   const Expr total = pool.symbol("total");
   kind.variables.push_back({"total", "", "integral since t = 0", total});
@@ -38,7 +40,7 @@ std::string add_integral(Model& model, const std::string& name, Expr value, cons
 std::string add_watch(Model& model, const std::string& name, Expr condition, const Place& place) {
   Pool& pool = *model.pool;
   Kind kind;
-  kind.name = "watch";
+  kind.name = "(watch)";
   kind.summary = "Whether a condition has been true.";
   const Expr seen = pool.symbol("seen"), held = pool.symbol("held(seen)");
   kind.variables.push_back({"seen", "1", "1 once the condition has been true", seen});

@@ -8,6 +8,9 @@
 
 namespace tellegen {
 
+// Kinds of such components: no part of what the user drew. Their names are none that a file could have.
+bool is_observer(const Kind& kind);
+
 // The full name of a variable that is the integral of a value from t = 0 on.
 std::string add_integral(Model& model, const std::string& name, Expr value, const Place& place);
 

@@ -10,7 +10,7 @@ std::unique_ptr<Integrator> make_adaptive(const Problem& problem) {
   throw ModelError({{problem.system->model->file.string(), 0},
                     "T318",
                     "method 'adaptive' is not part of this build",
-                    {"it needs SUNDIALS IDA: install libsundials-dev and build again"}});
+                    {"it needs SUNDIALS IDAS: install libsundials-dev and build again"}});
 }
 
 }  // namespace tellegen
@@ -18,7 +18,7 @@ std::unique_ptr<Integrator> make_adaptive(const Problem& problem) {
 #else
 
 #include <fmt/format.h>
-#include <ida/ida.h>
+#include <idas/idas.h>
 #include <nvector/nvector_serial.h>
 #include <sunlinsol/sunlinsol_klu.h>
 #include <sunmatrix/sunmatrix_sparse.h>
@@ -98,13 +98,16 @@ class Adaptive : public Integrator {
     if (condition_count_ > 0) IDARootInit(ida_.get(), static_cast<int>(condition_count_), conditions);
     statistics_.unknowns = n_;
     statistics_.variable_step = true;
-    statistics_.executor = "SUNDIALS IDA with KLU";
+    statistics_.executor = "SUNDIALS IDAS with KLU";
   }
 
   std::int64_t advance(std::int64_t samples, double* rows) override {
     const double interval = problem_.step * static_cast<double>(problem_.stride);
     for (std::int64_t k = 0; k < samples; ++k) {
-      if (!reach(interval * static_cast<double>(done_ + 1))) return k;
+      if (!reach(interval * static_cast<double>(done_ + 1))) {
+        if (ended_) outputs_.evaluate(before_, *ended_, rows);
+        return k;
+      }
       ++done_;
       write_outputs(interval * static_cast<double>(done_), rows);
       rows += problem_.outputs.size();
@@ -121,6 +124,7 @@ class Adaptive : public Integrator {
     held_[problem_.external[input]] = value;
     event(t_, false, true);
   }
+  std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override { return statistics_; }
 
@@ -160,13 +164,18 @@ class Adaptive : public Integrator {
           return false;
         }
         if (equations_changed()) ++statistics_.events;
-        if (!event(t_, false)) return false;
+        if (!event(t_, false) || ends(t_)) return false;
       } else if (stop == sampling) {
         t_ = stop;
-        if (!event(t_, true)) return false;
+        if (!event(t_, true) || ends(t_)) return false;
       }
     }
     return true;
+  }
+
+  bool ends(double t) {
+    if (problem_.stop_event >= 0 && held_[problem_.stop_event] != 0.0) ended_ = t;
+    return ended_.has_value();
   }
 
   double next_sampling() const {
@@ -184,6 +193,7 @@ class Adaptive : public Integrator {
     bool any = false;
     set_rates(data(yp_.get()));
     state_.x.assign(data(y_.get()), data(y_.get()) + n_);
+    before_ = state_.x;
     state_.rates = rates_;
     // Everything goes on from a moment (1e-9 of a step) after the event, and what is found anew but does not
     // jump stays there: beyond its threshold, where rounding cannot bring it back.
@@ -454,6 +464,8 @@ class Adaptive : public Integrator {
   std::int64_t condition_count_ = 0, done_ = 0;
   long steps_before_ = 0, iterations_before_ = 0;
   Statistics statistics_;
+  std::vector<double> before_;  // columns when the last event began
+  std::optional<double> ended_;
   std::string failure_, error_;
   ColumnFormulas update_conditions_;  // last: made with the other conditions
 };

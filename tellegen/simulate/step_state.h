@@ -26,6 +26,7 @@ struct StepOptions {
   bool keep_all_past = false;  // keep earlier values even if the formula does not need them (start-up)
   bool events = false;         // formula and step may change (set_scheme), discrete variables may
   bool refactor = false;       // eliminate in every iteration, although the tangent is constant
+  bool record = false;         // every column and rate may be asked for after a step
 };
 
 // How far Newton is from done, 1 = tolerance, as an expression for the step programs.
