@@ -22,6 +22,7 @@ namespace tellegen {
 void add_simulate(CLI::App& command);
 void add_sweep(CLI::App& command);
 void add_check(CLI::App& command);
+void add_equations(CLI::App& command);
 void add_convert(CLI::App& command);
 void add_library(CLI::App& command);
 void add_rank(CLI::App& command);

@@ -19,6 +19,7 @@ constexpr Command commands[] = {
     {"optimize", "move the variables of a model's [design] to where its goal is smallest", add_optimize},
     {"sweep", "run a model at many samples of its parameters; tell which of them matter", add_sweep},
     {"check", "show what a model is made of, or everything that is wrong with it", add_check},
+    {"equations", "write a model's equations out, and those of its sensitivities", add_equations},
     {"convert", "write the model file that a SPICE netlist stands for", add_convert},
     {"library", "list the kinds there are, or show one with its equations", add_library},
     {"benchmark", "measure speed and error against published results and other programs", add_benchmark},

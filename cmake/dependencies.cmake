@@ -35,15 +35,15 @@ pkg_check_modules(NLOPT REQUIRED IMPORTED_TARGET nlopt)
 tellegen_dependency(nlopt LIBRARIES PkgConfig::NLOPT)
 
 # Only the serial parts of SUNDIALS; without them a build misses just the `adaptive` method.
-find_path(IDA_INCLUDE idas/idas.h)
-find_library(IDA_LIBRARY sundials_idas)
+find_path(IDAS_INCLUDE idas/idas.h)
+find_library(IDAS_LIBRARY sundials_idas)
 find_library(IDA_VECTOR sundials_nvecserial)
 find_library(IDA_MATRIX sundials_sunmatrixsparse)
 find_library(IDA_KLU sundials_sunlinsolklu)
-if(IDA_INCLUDE AND IDA_LIBRARY AND IDA_VECTOR AND IDA_MATRIX AND IDA_KLU)
+if(IDAS_INCLUDE AND IDAS_LIBRARY AND IDA_VECTOR AND IDA_MATRIX AND IDA_KLU)
   find_path(MPI_INCLUDE mpi.h PATH_SUFFIXES openmpi x86_64-linux-gnu/mpi aarch64-linux-gnu/mpi)
-  tellegen_dependency(ida INCLUDE ${IDA_INCLUDE} ${KLU_INCLUDE} ${MPI_INCLUDE}
-                      LIBRARIES ${IDA_LIBRARY} ${IDA_VECTOR} ${IDA_MATRIX} ${IDA_KLU})
+  tellegen_dependency(ida INCLUDE ${IDAS_INCLUDE} ${KLU_INCLUDE} ${MPI_INCLUDE}
+                      LIBRARIES ${IDAS_LIBRARY} ${IDA_VECTOR} ${IDA_MATRIX} ${IDA_KLU})
   target_compile_definitions(dependency_ida INTERFACE TELLEGEN_HAS_IDA)
 else()
   message(STATUS "SUNDIALS IDAS not found: no `adaptive` method")

@@ -186,10 +186,27 @@ class SensitivityGraph {
         if (position(out.variables, [&](const KindVariable& o) { return o.name == copy.name; }) < 0)
           out.variables.push_back(std::move(copy));
       }
+    check_names(kind, out);
     const Names names = differentiate_names(extended, kind, signature, out);
     differentiate_equations(kind, names, out);
     differentiate_outputs(kind, names, signature, out);
     result_.kinds.push_back(std::move(out));
+  }
+
+  // A variable's copy must not be called like one of the kind's parameters or outputs.
+  void check_names(const Kind& kind, const Kind& out) const {
+    std::set<std::string_view> names;
+    for (const KindParameter& p : kind.parameters) names.insert(p.name);
+    for (const KindOutput& o : kind.outputs) names.insert(o.name);
+    const auto check = [&](Expr symbol) {
+      if (symbol && names.contains(symbol.name()))
+        throw taken(symbol.name(), fmt::format("kind '{}'", kind.name));
+    };
+    for (const KindVariable& v : out.variables) check(v.symbol);
+    for (const KindEdge& e : out.edges) {
+      check(e.across);
+      check(e.through);
+    }
   }
 
   // Ports stay before internal nodes.
@@ -323,18 +340,21 @@ class SensitivityGraph {
   }
 
   void differentiate_formulas() {
+    std::set<std::string> outputs, initial;  // made by an earlier transformation
+    for (const ModelOutput& o : model_.outputs) outputs.insert(o.name);
+    for (const ModelInitial& i : model_.initial) initial.insert(i.variable);
     for (ParameterDerivative& wrt : wrt_) {
       const std::string& p = wrt.parameter().name;
       for (const ModelOutput& o : model_.outputs) {
         const std::string name = sensitivity_name(o.name, p);
-        if (position(result_.outputs, [&](const ModelOutput& other) { return other.name == name; }) < 0)
+        if (!outputs.contains(name))
           result_.outputs.push_back({name, "", wrt.of(o.value), std::nullopt, false, o.place});
       }
       for (const auto& [name, value] : model_.formulas)
         result_.formulas.try_emplace(sensitivity_name(name, p), wrt.of(value));
       for (const ModelInitial& i : model_.initial) {
         const std::string name = sensitivity_name(i.variable, p);
-        if (position(result_.initial, [&](const ModelInitial& o) { return o.variable == name; }) < 0)
+        if (!initial.contains(name))
           result_.initial.push_back({name, i.value ? wrt.of(i.value) : Expr(), i.place});
       }
     }

@@ -234,11 +234,13 @@ void ModelReader::read_objectives() {
   std::vector<std::pair<const Value*, std::size_t>> formulas;
   for (const Value& entry : table->items) {
     if (!check_name(at, entry, entry.key, "an objective")) continue;
-    if (const auto other = scopes_[0]->names.find(entry.key); other != scopes_[0]->names.end()) {
-      at.fault(entry, "T106",
-               fmt::format("'{}' is an objective and something else (line {})", entry.key,
-                           other->second.entry->line),
-               {"objectives, sensors, outputs, inputs and parameters share their names"});
+    // An output may have the name: `E_loss = { end = "E_loss" }`. In formulas it would stand for a parameter.
+    const auto other = scopes_[0]->names.find(entry.key);
+    if (other != scopes_[0]->names.end() && other->second.what == Named::What::parameter) {
+      at.fault(
+          entry, "T106",
+          fmt::format("'{}' is an objective and a parameter (line {})", entry.key, other->second.entry->line),
+          {"formulas of objectives name both"});
       continue;
     }
     if (read_objective(entry) && model_.objectives.back().what == What::formula)

@@ -170,16 +170,15 @@ ParameterSlopes::ParameterSlopes(const Model& model, std::span<const int> wrt) :
     index_[model.parameters[k].symbol] = static_cast<int>(k);
     numbers_[model.parameters[k].symbol] = model.parameters[k].number;
   }
-  for (std::size_t k = 0; k < wrt.size(); ++k) {
-    slopes_[wrt[k]] = {{static_cast<int>(k), 1.0}};
-    done[wrt[k]] = 1;
-  }
   std::function<void(int)> find = [&](int k) {
     if (std::exchange(done[k], 1)) return;
     const Expr value = model.parameters[k].value;
     for (Expr s : symbols_of(std::span(&value, 1)))
       if (const auto other = index_.find(s); other != index_.end()) find(other->second);
     slopes_[k] = of(value);
+    // One that is asked for moves by itself, and still follows those it is written in.
+    for (std::size_t i = 0; i < wrt.size(); ++i)
+      if (wrt[i] == k) slopes_[k][static_cast<int>(i)] += 1.0;
   };
   for (std::size_t k = 0; k < count; ++k) find(static_cast<int>(k));
 }

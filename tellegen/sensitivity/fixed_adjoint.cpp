@@ -7,12 +7,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "tellegen/model/parameters.h"
 #include "tellegen/sensitivity/fixed_run.h"
 #include "tellegen/sensitivity/fixed_step.h"
+#include "tellegen/sensitivity/jump_watch.h"
+#include "tellegen/simulate/denormals.h"
 
 namespace tellegen {
 namespace {
@@ -33,9 +36,11 @@ struct UpdateRecord {
 // The run itself: which steps, which updates, and states to begin again from.
 class Recorder : public StepListener {
  public:
-  Recorder(FixedRun& run, std::int64_t segment) : run_(run), segment_(segment) {
+  Recorder(FixedRun& run, std::int64_t segment)
+      : jumps(run.system, run.request.wrt), run_(run), segment_(segment) {
     held_lists.push_back(run.problem.initial.held);
     x.assign(run.problem.initial.x.begin(), run.problem.initial.x.end());
+    jumps.look(x, 0.0);
   }
   void before(NetworkStep& step) override {
     if (static_cast<std::int64_t>(steps.size()) < next_checkpoint_) return;
@@ -50,6 +55,7 @@ class Recorder : public StepListener {
   void prepare(const StepState& prototype) { prototype_ = prototype; }
   void stepped(NetworkStep& step, const Scheme& scheme, double t, double length) override {
     step.columns(x);
+    jumps.look(x, t);
     StepRecord record;
     record.t = t;
     record.length = length;
@@ -76,6 +82,7 @@ class Recorder : public StepListener {
   std::vector<std::vector<double>> held_lists;
   std::vector<std::pair<std::int64_t, StepState>> checkpoints;
   std::vector<double> x;
+  JumpWatch jumps;
 
  private:
   FixedRun& run_;
@@ -311,6 +318,9 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
   recorder.prepare(first);
   NetworkIntegrator integrator(run.problem, build_network(run.system), &recorder);
 
+  const FlushDenormals flush;
+  const auto began = std::chrono::steady_clock::now();
+
   // The run, and at which step each observed value is taken: its extreme, or the end.
   std::vector<double> row(width), best(width);
   std::vector<std::int64_t> best_step(width, -1);
@@ -404,6 +414,8 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
     }
   }
 
+  result.loop_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+
   // An end that is a formula of parameters.
   if (!ended && model.simulation.stop_formula && last >= 0) {
     const auto slopes = ParameterSlopes(model, request.wrt).of(model.simulation.stop_formula);
@@ -424,6 +436,7 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
             result.gradient[(k - shown) * run.parameters + p] += per_second[k] * slope;
     }
   }
+  result.warnings = recorder.jumps.warnings();
   result.method = fmt::format("adjoint of {} steps of {}, {} checkpoints", last + 1,
                               request.simulation.method, recorder.checkpoints.size());
   return result;

@@ -7,12 +7,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "tellegen/model/parameters.h"
 #include "tellegen/sensitivity/fixed_run.h"
 #include "tellegen/sensitivity/fixed_step.h"
+#include "tellegen/sensitivity/jump_watch.h"
+#include "tellegen/simulate/denormals.h"
 
 namespace tellegen {
 namespace {
@@ -25,7 +28,9 @@ class ForwardLanes : public StepListener {
         blocks_((run.parameters + lanes - 1) / lanes),
         held_(run.problem.initial.held),
         x_(run.problem.initial.x),
-        formula_rates_(run.problem.initial.rates) {
+        formula_rates_(run.problem.initial.rates),
+        jumps_(run.system, run.request.wrt) {
+    jumps_.look(x_, 0.0);
     const std::size_t size = lanes * rates_;
     for (Block& block : blocks_) {
       for (auto& d : block.past) d.assign(size, 0.0);
@@ -47,6 +52,7 @@ class ForwardLanes : public StepListener {
     step.formula_rates(formula_rates_);
     t_ = t;
     length_ = length;
+    jumps_.look(x_, t);
     StepDerivative& derivative = *run_.derivative;
     if (!derivative.at(scheme.alpha, x_, formula_rates_, t, held_))
       failure_ = fmt::format("the differentiated equations are singular at t = {:.9g} s", t);
@@ -135,6 +141,7 @@ class ForwardLanes : public StepListener {
   std::span<const double> x() const { return x_; }
   std::span<const double> formula_rates() const { return formula_rates_; }
   const std::string& failure() const { return failure_; }
+  std::span<const std::string> jump_warnings() const { return jumps_.warnings(); }
   std::vector<RunDerivatives::Event> events;
   std::vector<std::string> warnings;
 
@@ -238,6 +245,7 @@ class ForwardLanes : public StepListener {
   double t_ = 0.0, length_ = 0.0;
   bool at_fixed_time_ = true;  // columns are derivatives at a fixed time
   std::string failure_;
+  JumpWatch jumps_;
 };
 
 }  // namespace
@@ -274,6 +282,8 @@ RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) 
       }
   };
   sample(0.0, true);
+  const FlushDenormals flush;
+  const auto began = std::chrono::steady_clock::now();
   const double interval = run.problem.step * static_cast<double>(run.problem.stride);
   const std::int64_t samples = sample_count(run.problem);
   const bool at_once = run.problem.stop_event >= 0 && run.problem.initial.held[run.problem.stop_event] != 0.0;
@@ -288,6 +298,8 @@ RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) 
     }
     sample(ended.value_or(interval * static_cast<double>(s)), false);
   }
+
+  result.loop_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
   // The end: where it moves, so does what is observed there.
   const double end = result.end_time = result.t.back();
@@ -324,6 +336,7 @@ RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) 
   }
   result.events = std::move(forward.events);
   result.warnings = std::move(forward.warnings);
+  for (const std::string& w : forward.jump_warnings()) result.warnings.push_back(w);
   return result;
 }
 

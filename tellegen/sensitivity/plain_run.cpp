@@ -6,19 +6,6 @@
 #include "tellegen/sensitivity/run.h"
 
 namespace tellegen {
-namespace {
-
-// A fixed step ends where the run does: the sample interval is shortened until a whole number of them fits,
-// so that what is observed at the end moves smoothly with a stop that does.
-void fit_samples(SimulationOptions& options) {
-  if (!std::isfinite(options.stop)) return;
-  const double sample = options.sample > 0.0 ? options.sample : options.step;
-  if (!(sample > 0.0)) return;
-  options.sample = options.stop / std::max(1.0, std::ceil(options.stop / sample * (1 - 1e-9)));
-}
-
-}  // namespace
-
 RunDerivatives plain_run(const Model& model, const RunRequest& request) {
   constexpr double never = std::numeric_limits<double>::quiet_NaN();
   RunDerivatives answer;
@@ -41,11 +28,9 @@ RunDerivatives plain_run(const Model& model, const RunRequest& request) {
   const std::size_t width = columns.size();
   if (columns.empty()) column(model.pool->symbol("t"));
 
-  SimulationOptions options = request.simulation;
-  fit_samples(options);
   SimulationResult result;
   try {
-    result = Simulation(model, options, std::move(columns)).run();
+    result = Simulation(model, request.simulation, std::move(columns)).run();
   } catch (const SimulationError& error) {
     answer.failure = error.what();
     return answer;

@@ -46,6 +46,7 @@ struct RunDerivatives {
   };
   std::vector<Event> events;
   std::vector<std::string> warnings;  // a kink where a derivative was asked for, ...
+  double loop_seconds = 0.0;          // in the steps and their derivatives alone
   std::string failure;                // empty: finished
   std::string method;                 // in words: "forward, staggered", "IDAS", ...
 };

@@ -11,12 +11,22 @@
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
+#include "tellegen/simulate/stop.h"
 
 namespace tellegen {
 namespace {
 
 using What = ModelObjective::What;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr int event_bisections = 40;  // an event of a fixed step is found to rounding: its time has a slope
+
+// A fixed step ends where the run does: the sample interval is shortened until a whole number of them fits,
+// so that what is observed at the end moves smoothly with a stop that does.
+void fit_samples(SimulationOptions& options) {
+  const double sample = options.sample > 0.0 ? options.sample : options.step;
+  if (!std::isfinite(options.stop) || !(sample > 0.0)) return;
+  options.sample = options.stop / std::max(1.0, std::ceil(options.stop / sample * (1 - 1e-9)));
+}
 
 std::string run_title(const Model& model, int run) {
   return run < 0 ? std::string("the run") : fmt::format("run '{}'", model.runs[run].name);
@@ -83,7 +93,10 @@ void Study::need(int index) {
 }
 
 Study::PreparedRun Study::prepare(int run) const {
-  PreparedRun prepared{model_, run, {}, {}, parameters_, false};
+  PreparedRun prepared;
+  prepared.model = model_;
+  prepared.run = run;
+  prepared.wrt = parameters_;
   Model& model = prepared.model;
   Pool& pool = *model.pool;
   if (run >= 0) {
@@ -126,6 +139,10 @@ Study::PreparedRun Study::prepare(int run) const {
         prepared.observed.push_back({Observed::What::end, o.value});
     }
   }
+  SimulationOptions watched;
+  add_stop_watch(model, watched);
+  prepared.stop_watch = watched.stop_watch;
+  for (const Component& c : model.components) prepared.has_events |= !model.kinds[c.kind].discrete.empty();
   return prepared;
 }
 
@@ -136,7 +153,7 @@ StudyResult Study::at(std::span<const double> numbers, bool gradient) {
   set_parameters(model_, parameters_, numbers);
   std::vector<RunDerivatives> answers;
   for (PreparedRun& run : runs_) {
-    const bool differences = true;  // FORWARD
+    const bool differences = options_.method == StudyOptions::Method::finite_difference;
     answers.push_back(gradient && differences ? by_differences(run, numbers)
                                               : once(run, numbers, gradient, std::nullopt));
     if (answers.back().failure.empty()) continue;
@@ -157,19 +174,18 @@ RunDerivatives Study::once(PreparedRun& run, std::span<const double> numbers, bo
   RunRequest request;
   SimulationOptions given = options_.simulation;
   if (run.own_stop) given.stop = 0.0;
+  given.stop_watch = run.stop_watch;
+  if (held_end) given.stop = *held_end, given.stop_watch.clear();
+  request.simulation = complete_options(run.model, given);
   request.observed = run.observed;
   request.fixed_end_time = options_.fixed_end_time;
-  if (held_end) {
-    Model held = run.model;
-    held.simulation.stop_formula = held.simulation.stop_when = {};
-    given.stop = *held_end;
-    request.simulation = complete_options(held, given);
-    return plain_run(held, request);
-  }
-  request.simulation = complete_options(run.model, given);
+  SimulationOptions& simulation = request.simulation;
+  if (simulation.stop_watch.empty()) fit_samples(simulation);
+  if (run.has_events) simulation.event_bisections = std::max(simulation.event_bisections, event_bisections);
   if (!gradient) return plain_run(run.model, request);
   request.wrt = run.wrt;
-  return plain_run(run.model, request);  // FORWARD
+  return options_.method == StudyOptions::Method::adjoint ? adjoint_run(run.model, request)
+                                                          : forward_run(run.model, request);
 }
 
 // Central differences; one-sided where the other side cannot be had.

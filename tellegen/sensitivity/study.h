@@ -81,11 +81,12 @@ class Study {
  private:
   struct PreparedRun {
     Model model;
-    int run;
+    int run = -1;
     std::vector<int> objectives;  // what is observed, by index into model_.objectives
     std::vector<Observed> observed;
     std::vector<int> wrt;
-    bool own_stop = false;
+    std::string stop_watch;
+    bool own_stop = false, has_events = false;
   };
   struct Total {
     double value;

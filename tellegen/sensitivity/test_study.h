@@ -27,7 +27,7 @@ struct TestStudy {
     SimulationOptions options;
     options.method = method;
     options.stop = stop;
-    options.step = step;
+    options.step = options.sample = step;
     options.tolerance = 1e-10;
     options.compile = false;
     add_stop_watch(model, options);
@@ -47,7 +47,7 @@ struct TestStudy {
 
   // Central differences of the values of two plain runs, [observed][parameter].
   template <class Run>
-  std::vector<double> differences(Run run, double relative = 1e-5) const {
+  std::vector<double> differences(Run run, double relative = 1e-4) const {
     std::vector<double> result(request.observed.size() * request.wrt.size());
     for (std::size_t p = 0; p < request.wrt.size(); ++p) {
       const double value = model.parameters[request.wrt[p]].number;

@@ -193,7 +193,8 @@ class Rk4 : public Integrator {
       ++statistics_.iterations;
       statistics_.worst_iterations = std::max<std::int64_t>(statistics_.worst_iterations, iteration + 1);
       const double change = (change_.array().abs() / (1.0 + w_.array().abs())).maxCoeff();
-      if (!limited && change <= minimal_.problem.options.tolerance * 1e-3) break;
+      // No tighter than rounding lets it be.
+      if (!limited && change <= std::max(minimal_.problem.options.tolerance * 1e-3, 1e-12)) break;
       if (iteration + 1 >= most) {
         if (minimal_.problem.options.iterations > 0) break;
         failure_ = fmt::format(

@@ -104,15 +104,13 @@ std::string SimulationResult::brief() const {
 Simulation::Simulation(const Model& model, const SimulationOptions& options,
                        std::vector<OutputColumn> outputs)
     : owned_(std::make_unique<EquationSystem>(build_system(model))), outputs_(std::move(outputs)) {
-  problem_.system = owned_.get();
-  prepare(options);
+  prepare(*owned_, options);
 }
 
 Simulation::Simulation(const EquationSystem& system, const SimulationOptions& options,
                        std::vector<OutputColumn> outputs)
     : outputs_(std::move(outputs)) {
-  problem_.system = &system;
-  prepare(options);
+  prepare(system, options);
 }
 
 Simulation::~Simulation() = default;
@@ -162,8 +160,7 @@ std::int64_t sample_count(const Problem& problem) {
   return static_cast<std::int64_t>(std::floor(problem.options.stop / sample * (1 + 1e-9)));
 }
 
-void Simulation::prepare(const SimulationOptions& options) {
-  const EquationSystem& system = *problem_.system;
+void Simulation::prepare(const EquationSystem& system, const SimulationOptions& options) {
   if (outputs_.empty()) outputs_ = default_outputs(system, false);
   problem_ = prepare_problem(system, options, outputs_);
   for (const IntegratorEntry& e : integrators())

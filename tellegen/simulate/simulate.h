@@ -61,7 +61,7 @@ class Simulation {
   void first_row(double* row) const;  // initial values of the outputs, in SI
 
  private:
-  void prepare(const SimulationOptions& options);
+  void prepare(const EquationSystem& system, const SimulationOptions& options);
   std::unique_ptr<EquationSystem> owned_;
   Problem problem_;
   std::vector<OutputColumn> outputs_;

@@ -1,6 +1,7 @@
 // Expression to LaTeX, for reports and reference pages.
 //
 //   cell_2.r.i   i_{\mathrm{cell\_2.r}}     der(x)   \dot{x}     a/b   \frac{a}{b}     tau   \tau
+//   held(x)      \overline{x}
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -47,6 +48,8 @@ std::string latex_word(std::string_view word) {
 std::string latex_name(std::string_view name) {
   if (name.starts_with("der(") && name.ends_with(")"))
     return R"(\dot{)" + latex_name(name.substr(4, name.size() - 5)) + "}";
+  if (name.starts_with("held(") && name.ends_with(")"))
+    return R"(\overline{)" + latex_name(name.substr(5, name.size() - 6)) + "}";
   std::string primes(static_cast<std::size_t>(std::count(name.begin(), name.end(), '\'')), '\'');
   name = name.substr(0, name.find('\''));
   const std::size_t dot = name.rfind('.');
