@@ -578,7 +578,9 @@ void NetworkStep::read(Reader& reader, double t, double* values) {
     } else {
       Batch& batch = groups_[n.group].batch;
       batch.run_member(recovery, n.member, work_.data(), member_registers_.data());
-      value = batch.stored(n.reg) ? batch.array(n.reg)[n.member] : member_registers_[n.reg];
+      // What the recovery itself computes stands in an array only where columns() asked for all of them.
+      const bool earlier = batch.program().section_of[n.reg] != recovery;
+      value = earlier ? batch.array(n.reg)[n.member] : member_registers_[n.reg];
     }
   }
   interpret(reader.program, 0, reader.registers.data());
