@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #ifdef TELLEGEN_HAS_MPI
+#define OMPI_SKIP_MPICXX 1  // the C bindings alone
 #include <mpi.h>
 #endif
 
