@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -31,7 +32,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view command_name = "tellegen optimize";
 
 struct OptimizeRequest : StudyRequest {
-  std::string algorithm, weights, surface, plot, output;
+  std::string algorithm, minimize, weights, surface, plot, output;
   int starts = 1, pareto = 0, surface_points = 15, evaluations = 0;
   std::uint64_t seed = 1;
 };
@@ -408,6 +409,28 @@ void check_request(const OptimizeRequest& request) {
                         {fmt::format("tellegen convert {} makes one", request.file)});
 }
 
+// --minimize E_loss, or lambda_1=0.47,lambda_2=-0.53: other goals than the file's.
+std::vector<ModelDesign::Goal> read_goals(const Model& model, const std::string& text) {
+  std::vector<ModelDesign::Goal> goals;
+  for (const std::string& item : split_list(text)) {
+    const auto equals = item.find('=');
+    std::string name = item.substr(0, equals);
+    name.erase(name.find_last_not_of(" \t") + 1);
+    double weight = 1.0;
+    if (equals != std::string::npos) {
+      const std::string number = item.substr(equals + 1);
+      char* end = nullptr;
+      weight = std::strtod(number.c_str(), &end);
+      if (number.empty() || *end != '\0' || weight == 0.0 || !std::isfinite(weight))
+        throw command_fault(command_name, "T401", fmt::format("--minimize '{}' has no weight", item),
+                            {"it is written NAME=WEIGHT; negative: to be made large"});
+    }
+    goals.push_back({find_objective(model, name), weight});
+  }
+  if (goals.empty()) throw command_fault(command_name, "T401", "--minimize names no objective");
+  return goals;
+}
+
 // The two variables of --surface, by their place in the design.
 std::pair<std::size_t, std::size_t> surface_axes(const Model& model, const std::string& text) {
   std::vector<std::string> known;
@@ -441,7 +464,11 @@ void tell_objectives(OptimizeReport& report, const StudyOptions& options) {
 void optimize_model(const OptimizeRequest& request) {
   const StudyOptions options = study_options_of(command_name, request);
   check_request(request);
-  const Model model = read_study_model(command_name, request);
+  Model model = read_study_model(command_name, request);
+  if (!request.minimize.empty() && model.design) {
+    model.design->goals = read_goals(model, request.minimize);
+    model.design->weights_from_ranges = false;
+  }
   DesignProblem problem(model, options);
   std::pair<std::size_t, std::size_t> axes;
   if (!request.surface.empty()) axes = surface_axes(model, request.surface);
@@ -505,6 +532,9 @@ void add_optimize(CLI::App& command) {
       ->check(not_positive_count)
       ->group(search);
   const char* what = "What to study";
+  command.add_option("--minimize", r.minimize, "other goals than the model's: E_loss, or \"a=0.4,b=-0.6\"")
+      ->type_name("LIST")
+      ->group(what);
   auto* pareto = command.add_option("--pareto", r.pareto, "a front of two goals, in so many mixtures")
                      ->type_name("COUNT")
                      ->check(CLI::Range(2, 1000))

@@ -144,7 +144,7 @@ TEST_F(Studies, optimize_matches_the_load_and_writes_the_model_file) {
 }
 
 TEST_F(Studies, optimize_is_a_table_for_people) {
-  const Ran ran = run({"optimize", with("m.toml", "maximize  = \"power\"", "minimize = \"heat\"")});
+  const Ran ran = run({"optimize", file("m.toml"), "--minimize", "heat"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(ran.out.find("load: minimize heat, slsqp"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("upper bound"), std::string::npos) << ran.out;
@@ -217,6 +217,8 @@ TEST_F(Studies, optimize_says_what_is_wrong) {
   std::string none = text;
   said(file("none.toml", none.substr(0, none.find("[design]"))), {}, "T148");
   said(model, {"--pareto", "5"}, "a front needs two goals");
+  said(model, {"--minimize", "heat=x"}, "has no weight");
+  said(model, {"--minimize", "haet"}, "did you mean 'heat'?");
   said(model, {"--surface", "R,Q"}, "'Q' is no variable of [design]");
   said(model, {"--output", model}, "would replace");
   said(model, {"--algorithm", "slqsp"}, "did you mean 'slsqp'?");

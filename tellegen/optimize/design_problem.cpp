@@ -68,6 +68,7 @@ DesignProblem::DesignProblem(const Model& model, const StudyOptions& options)
     upper_.push_back(v.upper);
   }
   for (const ModelDesign::Goal& goal : design().goals) weights_.push_back(goal.weight);
+  kept_.reserve(most_kept);  // what is referred to stays where it is
 }
 
 void DesignProblem::set_weights(std::vector<double> weights) {
