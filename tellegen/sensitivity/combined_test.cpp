@@ -24,13 +24,12 @@ TEST(Combined, methods_that_know_nothing_of_derivatives) {
                           {"U", "R", "C", "i0", "l.L"});
     const RunDerivatives forward = forward_run(study.model, study.request);
     ASSERT_EQ(forward.failure, "");
-    study.expect_near(forward.gradient, study.differences(plain_run),
-                      method == std::string("exact") ? 1e-3 : 1e-6);
+    study.expect_near(forward.gradient, study.differences(plain_run), 1e-6);
   }
 }
 
 TEST(Combined, second_derivatives_are_differences_of_first_ones) {
-  for (const char* method : {"bdf3", "adaptive"}) {
+  for (const auto& [method, tolerance] : {std::pair("bdf3", 1e-5), std::pair("adaptive", 1e-4)}) {
     SCOPED_TRACE(method);
     const TestStudy study(model_of(oscillator), method, 1e-3, 1e-5, {"k.v", "integral of r.v*r.i"},
                           {"U", "R", "C"});
@@ -54,8 +53,8 @@ TEST(Combined, second_derivatives_are_differences_of_first_ones) {
         const RunDerivatives high = forward_run(moved, study.request);
         for (std::size_t p = 0; p < 3; ++p) {
           const double difference = (high.gradient[k * 3 + p] - low.gradient[k * 3 + p]) / (2 * h);
-          EXPECT_NEAR(at(p, q) * size(p) * size(q), difference * size(p) * size(q), 1e-5 * largest);
-          EXPECT_NEAR(at(p, q) * size(p) * size(q), at(q, p) * size(p) * size(q), 1e-6 * largest);
+          EXPECT_NEAR(at(p, q) * size(p) * size(q), difference * size(p) * size(q), tolerance * largest);
+          EXPECT_NEAR(at(p, q) * size(p) * size(q), at(q, p) * size(p) * size(q), 0.1 * tolerance * largest);
         }
       }
     }
