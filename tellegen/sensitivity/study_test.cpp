@@ -73,7 +73,7 @@ TEST(Study, values_are_those_of_the_closed_form) {
 
 struct MethodCase {
   StudyOptions::Method method;
-  double near;  // fixed steps leave their traces in differences across an event
+  double near;  // the steps' own derivative: across an event it is of first order in the step
 };
 StudyOptions by(const MethodCase& with) {
   StudyOptions options = differences();
@@ -115,8 +115,8 @@ TEST_P(EveryMethod, a_held_end_leaves_out_what_its_moving_does) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Study, EveryMethod,
-                         testing::Values(MethodCase{StudyOptions::Method::forward, 1e-5},
-                                         MethodCase{StudyOptions::Method::adjoint, 1e-5},
+                         testing::Values(MethodCase{StudyOptions::Method::forward, 5e-3},
+                                         MethodCase{StudyOptions::Method::adjoint, 5e-3},
                                          MethodCase{StudyOptions::Method::finite_difference, 1e-3}));
 
 TEST(Study, an_event_that_never_happens_is_told) {
