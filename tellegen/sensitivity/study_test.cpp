@@ -157,8 +157,8 @@ TEST(Rank, scores_are_relative_and_sorted) {
   const StudyResult at = study.evaluate(study.nominal());
   const auto ranking = importance(study, at, 0);
   EXPECT_EQ(study.parameter(ranking[0].parameter).name, "V");
-  EXPECT_NEAR(ranking[0].score, -1.0 / std::log(2.0), 1e-4);
-  EXPECT_NEAR(ranking[1].score, 1.0, 1e-4);
+  EXPECT_NEAR(ranking[0].score, -1.0 / std::log(2.0), 2e-3);  // of first order in the step, as above
+  EXPECT_NEAR(ranking[1].score, 1.0, 2e-3);
   EXPECT_EQ(study.parameter(ranking[3].parameter).name, "unused");
   EXPECT_EQ(ranking[3].score, 0.0);
 }
