@@ -4,7 +4,7 @@
 
 #ifdef TELLEGEN_HAS_IDA
 
-#include <ida/ida.h>
+#include <idas/idas.h>
 #include <nvector/nvector_serial.h>
 #include <sundials/sundials_version.h>
 #include <sunlinsol/sunlinsol_klu.h>

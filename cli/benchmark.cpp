@@ -1,10 +1,13 @@
 // tellegen benchmark circuits: speed and error against published results, other programs and hand-written
-// code; converter: a switching converter against ngspice; readers: large inputs.
+// code; converter: a switching converter against ngspice; readers: large inputs; sweep: a killed study;
+// derivatives: sensitivities beside finite differences.
 #include <memory>
 
 #include "benchmarks/circuits.h"
 #include "benchmarks/converter.h"
+#include "benchmarks/derivatives.h"
 #include "benchmarks/readers.h"
+#include "benchmarks/sweep.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 
@@ -54,12 +57,46 @@ void add_converter(CLI::App& command) {
   });
 }
 
+void add_sweep_benchmark(CLI::App& command) {
+  CLI::App* sweep = command.add_subcommand(
+      "sweep", "a study of 10 000 samples, killed three times: the same bytes, and samples per second");
+  const auto options = std::make_shared<SweepBenchmarkOptions>();
+  sweep->add_option("--samples", options->samples, "size of the study")->check(CLI::Range(10, 100'000'000));
+  sweep->add_option("--json", options->json, "write everything that is printed to this file");
+  sweep->callback([options] {
+    const std::string_view name = "tellegen benchmark sweep";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_sweep_benchmark(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
+void add_derivatives(CLI::App& command) {
+  CLI::App* derivatives = command.add_subcommand(
+      "derivatives", "forward and adjoint sensitivities of a ladder beside finite differences");
+  const auto options = std::make_shared<DerivativesOptions>();
+  derivatives->add_option("--loops", options->loops, "size of the ladder")->check(CLI::Range(6, 1'000'000));
+  derivatives->add_option("--only", options->only, "linear, diodes or adjoint")
+      ->check(CLI::IsMember({"linear", "diodes", "adjoint"}));
+  derivatives->add_option("--repetitions", options->repetitions, "of every step loop; the shortest counts")
+      ->check(CLI::PositiveNumber);
+  derivatives->add_option("--json", options->json, "write everything that is printed to this file");
+  derivatives->callback([options] {
+    const std::string_view name = "tellegen benchmark derivatives";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_derivatives(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 }  // namespace
 
 void add_benchmark(CLI::App& command) {
   command.require_subcommand(1);
   add_readers(command);
   add_converter(command);
+  add_sweep_benchmark(command);
+  add_derivatives(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");
   const auto options = std::make_shared<CircuitsOptions>();

@@ -20,6 +20,7 @@
 namespace tellegen {
 
 void add_simulate(CLI::App& command);
+void add_sweep(CLI::App& command);
 void add_check(CLI::App& command);
 void add_equations(CLI::App& command);
 void add_convert(CLI::App& command);

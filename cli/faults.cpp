@@ -13,6 +13,14 @@ constexpr FaultCode codes[] = {
     {"T403", "a reference that cannot be read or compared"},
     {"T410", "a study that could not be finished"},
     {"T570", "a kind that the library does not have"},
+    {"T580", "a `--vary` that cannot be read"},
+    {"T581", "a range that cannot be"},
+    {"T582", "nothing varies, or one parameter twice"},
+    {"T583", "a design that does not exist, or that the other options do not fit"},
+    {"T584", "the journal beside the output belongs to another study"},
+    {"T585", "the journal beside the output is in use"},
+    {"T586", "several processes in a build without MPI"},
+    {"T587", "a study without anything to evaluate"},
 };
 
 // Member by member: GCC 12 suspects uninitialised strings in the aggregate.

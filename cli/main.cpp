@@ -15,6 +15,7 @@ struct Command {
 
 constexpr Command commands[] = {
     {"simulate", "run a model over time; write, plot and compare what comes out", add_simulate},
+    {"sweep", "run a model at many samples of its parameters; tell which of them matter", add_sweep},
     {"check", "show what a model is made of, or everything that is wrong with it", add_check},
     {"equations", "write a model's equations out, and those of its sensitivities", add_equations},
     {"convert", "write the model file that a SPICE netlist stands for", add_convert},

@@ -19,6 +19,7 @@
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/plot.h"
 #include "tellegen/simulate/reference.h"
+#include "tellegen/simulate/stop.h"
 
 namespace tellegen {
 namespace {
@@ -146,8 +147,9 @@ void simulate(const Request& request) {
   check_addresses(request.realtime);
   Model model = read_model_file(request.file, reading);
   const std::vector<std::string> external = make_external(request.realtime, model);
-  const EquationSystem system = build_system(model);
   RunReport report{model.name, request.file, complete_options(model, given), {}, {}, {}, {}, {}, {}};
+  add_stop_watch(model, report.options);
+  const EquationSystem system = build_system(model);
   report.options.external = external;
   std::vector<OutputColumn> columns = chosen_columns(system, request.outputs, request.all);
   std::optional<Trajectory> reference;

@@ -24,6 +24,16 @@ const std::map<std::string, std::map<std::string, double>> tolerances{
     {"ladder-2", {{"V6", 1e-3}, {"I_L2", 1e-3}}},
     {"rectifier", {{"Vd1", 1e-3}, {"I_RL", 1e-3}}},
     {"pmsm-thermal", {{"T2", 0.1}, {"Q_water", 1.0}}},
+    {"torque-converter",
+     {{"w_p", 1e-5},
+      {"w_t", 1e-5},
+      {"w_s", 1e-5},
+      {"Q", 1e-9},
+      {"tau_s", 1e-5},
+      {"E_loss", 1e-2},
+      {"P_flow", 1e-2},
+      {"P_shock", 1e-2}}},
+    {"nimh-cell", {{"v_cell", 1e-9}, {"c_H", 1e-11}, {"c_MH", 1e-11}, {"p_O2", 1e-14}, {"i_R2", 1e-14}}},
 };
 
 class EveryModel : public testing::TestWithParam<std::string> {};

@@ -258,6 +258,7 @@ class Example {
 TEST(Docs, the_readme_s_examples_work) { Example("README.md").run(); }
 TEST(Docs, the_tutorial_s_examples_work) { Example("docs/tutorial.md").run(); }
 TEST(Docs, the_model_file_s_examples_work) { Example("docs/model-file.md").run(); }
+TEST(Docs, the_studies_examples_work) { Example("docs/studies.md").run(); }
 TEST(Docs, the_examples_of_equations_work) { Example("docs/equations.md").run(); }
 
 TEST(Docs, the_readmes_of_the_models_tell_how_to_run_them) {
@@ -274,7 +275,7 @@ TEST(Docs, links_lead_somewhere) {
   for (const std::string name :
        {"README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/model-file.md", "docs/errors.md",
         "docs/theory.md", "docs/realtime.md", "docs/architecture.md", "docs/library.md", "docs/netlists.md",
-        "docs/equations.md"}) {
+        "docs/studies.md", "docs/equations.md"}) {
     const std::string text = page(name);
     for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
       EXPECT_TRUE(fs::exists((root / name).parent_path() / (*at)[1].str())) << name << ": " << (*at)[0];
@@ -282,22 +283,28 @@ TEST(Docs, links_lead_somewhere) {
 }
 
 // What `--help` offers is on the page.
-TEST(Docs, the_pages_have_every_option) {
+void expect_every_option(const std::string& command, const std::string& name) {
+  const std::string text = page(name);
   const std::regex pattern(R"(--[a-z-]+)");
-  for (const auto& [command, name] : {std::pair<std::string, std::string>{"simulate", "docs/tutorial.md"},
-                                      {"check", "docs/tutorial.md"},
-                                      {"equations", "docs/equations.md"}}) {
-    const std::string text = page(name);
-    FILE* pipe = popen((TELLEGEN_PROGRAM " " + command + " --help").c_str(), "r");
-    ASSERT_TRUE(pipe);
-    std::string help;
-    for (char buffer[4096]; const std::size_t got = std::fread(buffer, 1, sizeof buffer, pipe);)
-      help.append(buffer, got);
-    EXPECT_EQ(pclose(pipe), 0);
-    for (std::sregex_iterator at(help.begin(), help.end(), pattern), end; at != end; ++at)
-      EXPECT_TRUE(text.find((*at)[0]) != std::string::npos) << command << ": " << (*at)[0];
-  }
+  FILE* pipe = popen((TELLEGEN_PROGRAM " " + command + " --help").c_str(), "r");
+  ASSERT_TRUE(pipe);
+  std::string help;
+  for (char buffer[4096]; const std::size_t got = std::fread(buffer, 1, sizeof buffer, pipe);)
+    help.append(buffer, got);
+  EXPECT_EQ(pclose(pipe), 0);
+  for (std::sregex_iterator at(help.begin(), help.end(), pattern), end; at != end; ++at)
+    EXPECT_TRUE((*at)[0] == "--help" || text.find((*at)[0]) != std::string::npos)
+        << command << ": " << (*at)[0];
 }
+
+TEST(Docs, the_tutorial_has_every_option) {
+  expect_every_option("simulate", "docs/tutorial.md");
+  expect_every_option("check", "docs/tutorial.md");
+}
+
+TEST(Docs, the_page_of_equations_has_every_option) { expect_every_option("equations", "docs/equations.md"); }
+
+TEST(Docs, studies_have_every_option) { expect_every_option("sweep", "docs/studies.md"); }
 
 }  // namespace
 }  // namespace tellegen

@@ -10,6 +10,7 @@
 #include <new>
 #include <random>
 
+#include "tellegen/model/units.h"
 #include "tellegen/simulate/adaptive.h"
 #include "tellegen/simulate/minimal_problem.h"
 #include "tellegen/simulate/network_integrator.h"
@@ -267,7 +268,10 @@ TEST_P(Laws, derivatives_of_the_tableau_are_those_of_central_differences) {
       const auto changed = [&](double value) {
         ReadOptions read;
         read.library = TELLEGEN_SOURCE_DIR "/library";
-        read.overrides = {{p.name, fmt::format("{:.17g}", value)}};
+        const std::string said = p.unit.empty()
+                                     ? fmt::format("{:.17g}", value)
+                                     : fmt::format("{:.17g} {}", units().from_si(value, p.unit), p.unit);
+        read.overrides = {{p.name, said}};
         const Model other = read_model(TELLEGEN_SOURCE_DIR "/models/" + GetParam() + "/model.toml", read);
         return residual(other, build_system(other));
       };

@@ -231,7 +231,7 @@ class Condenser {
           return std::find(list.begin(), list.end(), s) != list.end();
         };
         if (s == group_.time || is(result_.histories)) of_symbol = 1;
-        if (is(result_.iterates)) of_symbol = 2;
+        if (is(result_.iterates) || s.name().starts_with("@")) of_symbol = 2;  // "@v": a point (linearised.h)
         for (const auto& x : result_.exponentials)
           if (s == x.limited || s == x.previous) of_symbol = 2;
         for (const Definition& d : result_.definitions)

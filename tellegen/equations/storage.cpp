@@ -58,10 +58,9 @@ Storage analyse_storage(const EquationSystem& system) {
   return storage;
 }
 
-Expr source_rate(const EquationSystem& system, EdgeIndex edge) {
+Expr source_rate_formula(const EquationSystem& system, EdgeIndex edge) {
   const GraphEdge& e = system.graph.edges[edge.value];
   const Group& group = system.groups[system.group_of[e.component]];
-  const std::int32_t m = system.member_of[e.component];
   const auto wanted =
       e.edge_class == EdgeClass::across_source ? LocalSymbol::What::across : LocalSymbol::What::through;
   Expr symbol;
@@ -71,12 +70,20 @@ Expr source_rate(const EquationSystem& system, EdgeIndex edge) {
     if (!depends_on(r, symbol)) continue;
     for (const LocalSymbol& s : group.symbols)
       if (s.symbol != symbol && depends_on(r, s.symbol)) return {};
-    ExprMap<Expr> numbers;
-    for (std::size_t p = 0; p < group.parameters.size(); ++p)
-      numbers[group.parameters[p]] = symbol.pool().number(group.values[p][m]);
-    return substitute(-derivative(r, group.time) / derivative(r, symbol), numbers);
+    return -derivative(r, group.time) / derivative(r, symbol);
   }
   return {};
+}
+
+Expr source_rate(const EquationSystem& system, EdgeIndex edge) {
+  const Expr formula = source_rate_formula(system, edge);
+  if (!formula) return {};
+  const int component = system.graph.edges[edge.value].component;
+  const Group& group = system.groups[system.group_of[component]];
+  ExprMap<Expr> numbers;
+  for (std::size_t p = 0; p < group.parameters.size(); ++p)
+    numbers[group.parameters[p]] = formula.pool().number(group.values[p][system.member_of[component]]);
+  return substitute(formula, numbers);
 }
 
 }  // namespace tellegen

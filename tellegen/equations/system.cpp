@@ -429,10 +429,12 @@ Expr discrete_symbol(const EquationSystem& system, std::int32_t k) {
   return system.model->pool->symbol(fmt::format("h{}", k));
 }
 
+Expr expand_names(const Model& model, Expr value) { return NameResolver(model).expand(value); }
+
 Expr in_columns(const EquationSystem& system, Expr value) {
   const Model& model = *system.model;
   Pool& pool = *model.pool;
-  Expr result = NameResolver(model).expand(value);
+  const Expr result = expand_names(model, value);
   ExprMap<Expr> replacements;
   const auto at = [&](std::int32_t column) {
     return column < 0 ? pool.number(0) : column_symbol(system, column);

@@ -114,6 +114,9 @@ double column_scale(const EquationSystem& system, std::int32_t column);  // Newt
 std::string row_name(const EquationSystem& system, std::int32_t row);    // in words
 std::string rate_name(const EquationSystem& system, std::int32_t rate);  // "c1.v"
 
+// An expression of the model with inputs and outputs of kinds written out: in parameters, t and variables.
+Expr expand_names(const Model& model, Expr value);
+
 // An expression of the model (full names) in the symbols "x<column>", inputs and model parameters replaced
 // by their values; `t` stays.
 Expr in_columns(const EquationSystem& system, Expr value);

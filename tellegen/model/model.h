@@ -73,8 +73,57 @@ struct ModelInitial {
 
 struct SimulationDefaults {
   std::optional<double> stop, step, sample, tolerance;
+  Expr stop_formula;  // of `stop`, in parameters; empty where it is a plain number
+  Expr stop_when;     // the run ends where this condition becomes true; empty: at `stop`
   std::optional<int> iterations, event_bisections;
   std::optional<std::string> method, form, start;
+  Place place;
+};
+
+// What a run is judged by: one number of a whole run, or a formula of such numbers.
+struct ModelObjective {
+  enum class What {
+    integral,   // of the value over the run
+    end,        // the value at the end
+    time_when,  // the first time at which the condition becomes true
+    maximum,    // the largest value of all samples
+    minimum,
+    formula  // of other objectives (symbols of their names) and parameters
+  } what;
+  std::string name, unit;  // empty unit: SI, whatever that is
+  Expr value;
+  int run = -1;  // in Model::runs; -1: the model as it stands
+  Place place;
+};
+
+// The same model with other numbers: a charge beside a discharge.
+struct ModelRun {
+  std::string name;
+  std::vector<std::pair<int, Expr>> parameters;  // which, and its value in other parameters
+  Expr stop;                                     // in parameters; empty: as [simulation] says
+  Place place;
+};
+
+// [design]: what `optimize` changes, and what it is to reach.
+struct ModelDesign {
+  struct Variable {
+    int parameter;
+    double lower, upper;
+    Place place;
+  };
+  struct Goal {
+    int objective;
+    double weight;  // negative: to be made large
+  };
+  struct Constraint {
+    Expr value;  // of objectives and parameters; at most zero
+    std::string text;
+    Place place;
+  };
+  std::vector<Variable> variables;
+  std::vector<Goal> goals;
+  bool weights_from_ranges = false;  // divide each goal by its range over the corners of the bounds
+  std::vector<Constraint> constraints;
   Place place;
 };
 
@@ -91,6 +140,9 @@ struct Model {
   std::vector<ModelOutput> outputs;  // sensors first, then outputs
   std::vector<ModelInitial> initial;
   SimulationDefaults simulation;
+  std::vector<ModelObjective> objectives;
+  std::vector<ModelRun> runs;
+  std::optional<ModelDesign> design;
 
   std::unordered_map<std::string, int> node_by_name;  // no datums; a sensitivity node by its variable
   std::unordered_map<std::string, int> component_by_name;

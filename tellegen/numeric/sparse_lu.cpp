@@ -135,6 +135,14 @@ void SparseLu::solve(double* b) const {
   klu_solve(state_->symbolic, state_->numeric, pattern_.size, 1, b, &state_->common);
 }
 
+void SparseLu::solve_transposed(double* b) const {
+  klu_tsolve(state_->symbolic, state_->numeric, pattern_.size, 1, b, &state_->common);
+}
+
+void SparseLu::solve_columns(double* b, int columns) const {
+  klu_solve(state_->symbolic, state_->numeric, pattern_.size, columns, b, &state_->common);
+}
+
 std::int32_t SparseLu::singular_column() const {
   const auto column = state_->common.singular_col;
   return column >= 0 && column < pattern_.size ? column : -1;

@@ -51,6 +51,8 @@ class SparseLu {
   bool factor(std::span<const double> values);    // chooses pivots; false: singular
   bool refactor(std::span<const double> values);  // keeps the pivots while they are good; false: singular
   void solve(double* b) const;                    // in place
+  void solve_transposed(double* b) const;
+  void solve_columns(double* b, int columns) const;  // several right-hand sides, one after the other
   bool structurally_singular() const;
   std::int32_t singular_column() const;  // after false: a column without a pivot, or -1
   double reciprocal_condition() const;   // cheap estimate from the pivots

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cassert>
 #include <cstdint>
 #include <cstdlib>
@@ -125,7 +126,7 @@ std::shared_ptr<const CompiledCode> compile_c(std::string_view source) {
   if (fs::exists(object, ignored))
     if (auto code = load(object)) return code;
 
-  static int counter = 0;
+  static std::atomic<int> counter = 0;  // threads compile at once
   const std::string aside = fmt::format("{}.{}.{}", hash, getpid(), counter++);
   const fs::path c_file = folder / (aside + ".c"), new_object = folder / (aside + ".so");
   {

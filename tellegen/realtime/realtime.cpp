@@ -83,19 +83,25 @@ RealtimeReport run_paced(PacedTask& task, LastRows& rows, Exchange* exchange, Cl
     const std::int64_t begin = clock.now();
     if (exchange && exchange->receive()) apply(task, exchange->inputs(), applied);
     const std::span<double> row = rows.next();
+    double reached = task.period * static_cast<double>(k + 1);
     if (task.integrator.advance(1, row.data()) < 1) {
-      rows.forget_last();
       report.failure = task.integrator.failure();
-      break;
+      if (report.failure.empty()) report.ended = task.integrator.ended();
+      if (!report.ended) {
+        rows.forget_last();
+        break;
+      }
+      reached = *report.ended;
     }
     to_units(task.outputs, row);
-    if (exchange) exchange->send(task.period * static_cast<double>(k + 1), row);
+    if (exchange) exchange->send(reached, row);
     const std::int64_t end = clock.now();
     report.lateness.add(begin - planned(k));
     report.execution.add(end - begin);
     execution += end - begin;
     report.missed += end > planned(k + 1);
     ++report.periods;
+    if (report.ended) break;
   }
   report.execution_seconds = 1e-9 * static_cast<double>(execution);
   report.kept_from = task.period * static_cast<double>(rows.first());
@@ -116,6 +122,9 @@ RealtimeRun run_realtime(Simulation& simulation, const RealtimeOptions& options,
                  input_units(*simulation.system().model, said.external), output_units(columns)};
   if (const double periods = std::floor(said.stop / period * (1 + 1e-9)); periods < 1e18)
     task.periods = static_cast<std::int64_t>(periods);
+  const bool over = simulation.problem().stop_event >= 0 &&
+                    simulation.problem().initial.held[simulation.problem().stop_event] != 0.0;
+  if (over) task.periods = 0;
   const std::size_t row_bytes = std::max<std::size_t>(1, columns.size()) * sizeof(double);
   const auto room = static_cast<std::int64_t>(std::max<std::size_t>(2, options.kept_bytes / row_bytes));
   LastRows rows(columns.size(), task.periods < room ? task.periods + 1 : room);
@@ -133,6 +142,8 @@ RealtimeRun run_realtime(Simulation& simulation, const RealtimeOptions& options,
   for (const OutputColumn& c : columns) result.names.push_back(c.name), result.units.push_back(c.unit);
   for (std::int64_t k = rows.first(); k < rows.count(); ++k)
     result.t.push_back(period * static_cast<double>(k));
+  if (over) result.ended = 0.0;
+  if (run.report.ended) result.ended = result.t.back() = *run.report.ended;
   result.values = rows.take();
   result.statistics = simulation.integrator().statistics();
   result.step = simulation.problem().step;

@@ -68,8 +68,9 @@ struct RealtimeReport {
   double execution_seconds = 0.0;  // of all periods
   bool listened = false, sent = false;
   PacketCounts packets;
-  double kept_from = 0.0;  // seconds: rows before this time were not kept
-  std::string failure;     // of the integrator
+  double kept_from = 0.0;       // seconds: rows before this time were not kept
+  std::optional<double> ended;  // by the model's stop condition, at this time
+  std::string failure;          // of the integrator
   std::string text() const;
 };
 

@@ -13,6 +13,7 @@
 
 #include "tellegen/model/csv_records.h"
 #include "tellegen/results/atomic_file.h"
+#include "tellegen/results/csv_cell.h"
 #include "tellegen/results/trajectory.h"
 
 namespace tellegen {
@@ -24,17 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t buffer_size = 1 << 16;
 constexpr std::size_t longest_number = 32;  // -1.2345678901234567e-308 and a comma
-
-std::string header_cell(const std::string& name, const std::string& unit) {
-  const std::string text = unit.empty() ? name : name + " [" + unit + "]";
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
 
 struct Closer {
   void operator()(std::FILE* stream) const { std::fclose(stream); }
@@ -139,13 +129,27 @@ void read_header(const CsvSource& source, const std::vector<std::string_view>& c
 
 }  // namespace
 
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string csv_header(const std::string& name, const std::string& unit) {
+  return csv_cell(unit.empty() ? name : name + " [" + unit + "]");
+}
+
 void write_csv(const fs::path& path, const Trajectory& trajectory) {
   AtomicFile file(path);
   NumberStream out(file.aside(), path);
   std::string header = "t [s]";
   for (std::size_t c = 0; c < trajectory.columns(); ++c)
-    header += "," + header_cell(trajectory.names[c],
-                                c < trajectory.units.size() ? trajectory.units[c] : std::string());
+    header += "," + csv_header(trajectory.names[c],
+                               c < trajectory.units.size() ? trajectory.units[c] : std::string());
   out.text(header + "\n");
   for (std::size_t r = 0; r < trajectory.rows(); ++r) {
     out.number(trajectory.t[r]);

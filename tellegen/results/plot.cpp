@@ -1,31 +1,17 @@
 #include "tellegen/results/plot.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 
-#include "tellegen/results/atomic_file.h"
-
-extern char** environ;
+#include "tellegen/results/gnuplot.h"
 
 namespace tellegen {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Okabe and Ito's palette, told apart with any colour vision; its yellow is left out, too pale on white.
-constexpr std::array palette = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
 
 constexpr int panel_height = 240, title_height = 44, legend_row = 20, legend_gap = 12, axis_height = 52;
 constexpr int left_margin = 92, right_margin = 24;
@@ -53,15 +39,6 @@ std::vector<Panel> panels_of(const Trajectory& trajectory, const std::vector<std
     panel->columns.push_back(c);
   }
   return panels;
-}
-
-std::string quoted(std::string text) {
-  std::string result = "'";
-  for (char c : text) {
-    if (c == '\'') result += '\'';
-    result += c == '\n' || c == '\r' ? ' ' : c;
-  }
-  return result + "'";
 }
 
 // One curve as a gnuplot data block. Each group of rows that falls on one pixel keeps its lowest and its
@@ -111,7 +88,7 @@ class PlotWriter {
     text_ +=
         fmt::format("set terminal {} size {},{} noenhanced font 'sans,{}' background '#ffffff'{}\n",
                     png ? "pngcairo" : "svg", options_.width, height_, png ? 10 : 13, png ? "" : " dynamic");
-    text_ += "set output " + quoted(output.string()) + "\n";
+    text_ += "set output " + gnuplot_text(output.string()) + "\n";
     text_ += "set encoding utf8\nset multiplot\n";
     text_ += "set border 3 lw 1 lc rgb '#555555'\nset tics nomirror out scale 0.6 tc rgb '#333333'\n";
     text_ += "set grid xtics ytics lt 1 lw 0.6 lc rgb '#dddddd'\n";
@@ -122,7 +99,7 @@ class PlotWriter {
     set_time_range();
     if (!options_.title.empty())
       text_ += fmt::format("set label 1 {} at screen {:.5f},{:.5f} left font ',{}' tc rgb '#111111'\n",
-                           quoted(options_.title), double(left_margin) / options_.width, from_top(22),
+                           gnuplot_text(options_.title), double(left_margin) / options_.width, from_top(22),
                            png ? 13 : 17);
     int y = top;
     for (std::size_t p = 0; p < panels_.size(); ++p) {
@@ -184,15 +161,15 @@ class PlotWriter {
         last ? "set xlabel 't [s]' tc rgb '#333333'\nset format x '%g'\n" : "unset xlabel\nset format x ''\n";
     // Not a ylabel: its place would follow the width of the numbers, out of the picture for long ones.
     text_ += fmt::format("set label 2 {} at screen {:.5f},{:.5f} center rotate by 90 tc rgb '#333333'\n",
-                         quoted(panel.unit.empty() ? "" : "[" + panel.unit + "]"), 18.0 / options_.width,
-                         from_top((top + bottom) / 2));
+                         gnuplot_text(panel.unit.empty() ? "" : "[" + panel.unit + "]"),
+                         18.0 / options_.width, from_top((top + bottom) / 2));
     // Without a range of its own gnuplot refuses a panel that has nothing to show.
     text_ += has_points(panel) ? "set yrange [*:*]\n" : "set yrange [-1:1]\n";
     std::vector<std::string> curves;
     for (std::size_t k = 0; k < panel.columns.size(); ++k) {
       const std::size_t c = panel.columns[k];
-      curves.push_back(fmt::format("$d{} using 1:2 with lines lw 1.8 lc rgb '{}' title {}", c,
-                                   palette[k % palette.size()], quoted(trajectory_.names[c])));
+      curves.push_back(fmt::format("$d{} using 1:2 with lines lw 1.8 lc rgb '{}' title {}", c, plot_colour(k),
+                                   gnuplot_text(trajectory_.names[c])));
     }
     bool named = false;
     for (std::size_t c : panel.columns) {
@@ -213,35 +190,6 @@ class PlotWriter {
   int height_ = 0;
 };
 
-// Runs `gnuplot script` without a shell; what it says goes into the file `messages`.
-int run_gnuplot(const fs::path& script, const fs::path& messages) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                   0600);
-  std::string program = "gnuplot", argument = script.string();
-  char* arguments[] = {program.data(), argument.data(), nullptr};
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, "gnuplot", &actions, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error == ENOENT)
-    throw std::runtime_error("cannot plot: the program 'gnuplot' is not installed (package gnuplot-nox)");
-  if (error != 0) throw std::runtime_error(fmt::format("cannot run gnuplot: {}", std::strerror(error)));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
-std::string whole_file(const fs::path& path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 }  // namespace
 
 std::string plot_script(const fs::path& output, bool png, const Trajectory& trajectory,
@@ -250,19 +198,10 @@ std::string plot_script(const fs::path& output, bool png, const Trajectory& traj
 }
 
 void write_plot(const fs::path& path, const Trajectory& trajectory, const PlotOptions& options) {
-  const std::string extension = path.extension().string();
-  if (extension != ".svg" && extension != ".png")
-    throw std::runtime_error(
-        fmt::format("cannot plot to '{}': the name must end in .svg or .png", path.string()));
   if (trajectory.rows() == 0) throw std::runtime_error("cannot plot: there are no rows");
-  AtomicFile picture(path);
-  // Script and messages lie beside the picture and are never committed: they vanish with their AtomicFile.
-  AtomicFile script(fs::path(path).concat(".gnuplot")), messages(fs::path(path).concat(".messages"));
-  std::ofstream(script.aside()) << plot_script(picture.aside(), extension == ".png", trajectory, options);
-  if (run_gnuplot(script.aside(), messages.aside()) != 0 || !fs::exists(picture.aside()))
-    throw std::runtime_error(
-        fmt::format("cannot plot to '{}': gnuplot failed\n{}", path.string(), whole_file(messages.aside())));
-  picture.commit();
+  draw_picture(path, [&](const fs::path& picture, bool png) {
+    return plot_script(picture, png, trajectory, options);
+  });
 }
 
 }  // namespace tellegen

@@ -77,6 +77,7 @@ Schedule::Schedule(const EquationSystem& system, double step) : system_(system),
   }
   if (!faults.empty()) throw ModelError(std::move(faults));
   last_change_.assign(system.discrete.size(), -2);
+  taken_.reserve(system.discrete.size());
   runs_.assign(system.discrete.size(), 0);
   find_next();
 }
@@ -97,9 +98,12 @@ void Schedule::find_next() {
 
 bool Schedule::take(std::int64_t index, std::span<const double> updates, std::span<double> held) {
   bool changed = false;
+  taken_.clear();
   for (std::size_t k = 0; k < updates.size(); ++k) {
     const bool sampled = due_[k] != never;
-    if ((sampled && due_[k] != index) || updates[k] == held[k]) continue;
+    if (sampled && due_[k] != index) continue;
+    if (sampled || updates[k] != held[k]) taken_.push_back(static_cast<int>(k));
+    if (updates[k] == held[k]) continue;
     held[k] = updates[k];
     changed = true;
     if (sampled) continue;

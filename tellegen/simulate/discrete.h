@@ -43,7 +43,8 @@ class Schedule {
   std::int64_t next_due() const { return next_due_; }  // step at whose end something is sampled
   // Takes over what `updates` say at the end of step `index`. True where a value has changed.
   bool take(std::int64_t index, std::span<const double> updates, std::span<double> held);
-  std::string chatter() const { return chatter_; }  // empty, or who changed in 50 steps on end, and when
+  std::span<const int> taken() const { return taken_; }  // by the last take(): changed, or sampled
+  std::string chatter() const { return chatter_; }       // empty, or who changed in 50 steps on end, and when
 
  private:
   void find_next();
@@ -51,6 +52,7 @@ class Schedule {
   double step_;
   std::vector<std::int64_t> count_, due_;         // per variable: the multiple of its sample time, its step
   std::vector<std::int64_t> last_change_, runs_;  // per variable: step, and changes in steps on end
+  std::vector<int> taken_;
   std::int64_t next_due_ = 0;
   bool empty_ = true;
   std::string chatter_;

@@ -18,6 +18,7 @@ struct Given {
   enum class What : char { nothing, value, steady } what = What::nothing;
   double value = 0.0;
   bool by_user = false;  // not merely a kind's default
+  Expr formula;          // of the value, in the model's parameters
 };
 
 // What is said about every differentiated variable: by the component's parameters, or by [initial].
@@ -34,6 +35,7 @@ std::vector<Given> given_values(const EquationSystem& system) {
         for (std::int32_t m = 0; m < group.size(); ++m) {
           const Component& component = model.components[group.components[m]];
           ExprMap<double> numbers;
+          ExprMap<Expr> formulas;
           bool known = true, by_user = false;
           for (Expr s : used)
             for (std::size_t p = 0; p < kind.parameters.size(); ++p)
@@ -41,11 +43,13 @@ std::vector<Given> given_values(const EquationSystem& system) {
                 const ParameterValue& v = component.values[p];
                 known = known && v.value;
                 numbers[s] = v.number;
+                formulas[s] = v.value;
                 const Expr fallback = kind.parameters[p].fallback;
                 by_user = by_user || !(fallback && fallback.is_number(v.number));
               }
           if (known)
-            given[group.first_rate[m] + k] = {Given::What::value, evaluate(initial.value, numbers), by_user};
+            given[group.first_rate[m] + k] = {Given::What::value, evaluate(initial.value, numbers), by_user,
+                                              substitute(initial.value, formulas)};
         }
       }
   }
@@ -59,17 +63,26 @@ std::vector<Given> given_values(const EquationSystem& system) {
     if (const auto found = rate_by_name.find(initial.variable); found != rate_by_name.end()) {
       Given& g = given[found->second];
       if (initial.value)
-        g = {Given::What::value, evaluate(initial.value, numbers), true};
+        g = {Given::What::value, evaluate(initial.value, numbers), true, initial.value};
       else
-        g = {Given::What::steady, 0.0, true};
+        g = {Given::What::steady, 0.0, true, {}};
     }
   return given;
+}
+
+// d(given value)/dp of every differentiated variable.
+std::vector<Slopes> given_slopes(const EquationSystem& system, std::span<const int> wrt) {
+  const ParameterSlopes slopes(*system.model, wrt);
+  std::vector<Slopes> result;
+  for (const Given& g : given_values(system)) result.push_back(slopes.of(g.formula));
+  return result;
 }
 
 // A node whose potential the user gave.
 struct ForcedNode {
   std::int32_t column = 0;
   double value = 0.0;
+  Expr formula;  // of the value, in parameters
   std::string name;
   Place place;
 };
@@ -83,7 +96,8 @@ std::vector<ForcedNode> forced_nodes(const EquationSystem& system) {
     const auto ref = find_variable(model, initial.variable);
     if (!initial.value || !ref || ref->what != VariableRef::What::node) continue;
     const auto c = system.node_column(system.graph.graph_node[ref->node]);
-    if (c >= 0) forced.push_back({c, evaluate(initial.value, numbers), initial.variable, initial.place});
+    if (c >= 0)
+      forced.push_back({c, evaluate(initial.value, numbers), initial.value, initial.variable, initial.place});
   }
   return forced;
 }
@@ -134,6 +148,42 @@ class InitialProblem {
     state.x.assign(z_.begin(), z_.begin() + n_);
     state.rates.assign(z_.begin() + n_, z_.begin() + n_ + tableau_.rate_count());
     return true;
+  }
+
+  // The matrix at a point, for derivatives.
+  bool factor_at(double t, const InitialState& state) {
+    t_ = t;
+    std::copy(state.x.begin(), state.x.end(), z_.begin());
+    std::copy(state.rates.begin(), state.rates.end(), z_.begin() + n_);
+    factored_ = false;
+    exact_ = true;
+    const bool good = factor();
+    exact_ = false;
+    return good;
+  }
+  std::int32_t total() const { return total_; }
+  bool takes_state(std::int32_t k) const {
+    return redundant_of_[k] < 0 && given_[prescribed_[k]].what == Given::What::value;
+  }
+  const SparseLu& lu() const { return *lu_; }
+
+  std::vector<DerivativeEntry> rate_entries(std::span<const int> wrt, double t, bool at_start) const {
+    std::vector<DerivativeEntry> entries;
+    if (at_start) {
+      const auto slopes = given_slopes(system_, wrt);
+      for (std::int32_t k = 0; k < tableau_.rate_count(); ++k)
+        if (takes_state(k))
+          for (const auto& [p, slope] : slopes[prescribed_[k]]) entries.push_back({n_ + k, p, slope});
+      const ParameterSlopes of(*system_.model, wrt);
+      for (std::size_t k = 0; k < forced_.size(); ++k)
+        for (const auto& [p, slope] : of.of(forced_[k].formula))
+          entries.push_back({first_forced_ + static_cast<std::int32_t>(k), p, slope});
+    }
+    const auto drives =
+        redundant_slopes(system_, storage_, wrt, std::max(t, just_after_start), std::span(z_).subspan(n_));
+    for (std::size_t k = 0; k < drives.size(); ++k)
+      for (const auto& [p, slope] : drives[k]) entries.push_back({n_ + storage_.redundant[k].rate, p, slope});
+    return entries;
   }
 
   InitialState solve() {
@@ -481,7 +531,8 @@ class InitialProblem {
   }
 
   bool factor() {
-    tableau_.jacobian(std::span(z_).first(n_), std::span(z_).subspan(n_), t_, limits_, by_x_, by_rate_);
+    const std::span<const double> limits = exact_ ? std::span<const double>() : limits_;
+    tableau_.jacobian(std::span(z_).first(n_), std::span(z_).subspan(n_), t_, limits, by_x_, by_rate_);
     std::vector<double> values(pattern_.nonzeros(), 0.0);
     std::size_t at = 0;
     const auto put = [&](double v) {
@@ -612,6 +663,7 @@ class InitialProblem {
   std::vector<double> source_rate_, z_, limits_, values_, by_x_, by_rate_, offset_;
   double gmin_ = 0.0, source_ = 1.0;
   bool factored_ = false, explain_ = false;
+  bool exact_ = false;  // exponentials as they are, not as limited in the last iteration
   Why why_;
 };
 
@@ -661,5 +713,109 @@ Reinitialisation::Reinitialisation(Tableau& tableau, const Storage& storage)
     : problem_(std::make_unique<InitialProblem>(tableau, storage)) {}
 Reinitialisation::~Reinitialisation() = default;
 bool Reinitialisation::find(double t, InitialState& state) { return problem_->solve_from(t, state); }
+
+ConsistentDirections::ConsistentDirections(Tableau& tableau, const Storage& storage, At at)
+    : problem_(at == At::start
+                   ? std::make_unique<InitialProblem>(tableau, storage, forced_nodes(tableau.system()))
+                   : std::make_unique<InitialProblem>(tableau, storage)),
+      at_(at) {}
+ConsistentDirections::~ConsistentDirections() = default;
+ConsistentDirections::ConsistentDirections(ConsistentDirections&&) noexcept = default;
+bool ConsistentDirections::factor(const InitialState& state, double t) {
+  return problem_->factor_at(t, state);
+}
+std::int32_t ConsistentDirections::size() const { return problem_->total(); }
+bool ConsistentDirections::is_state(std::int32_t rate) const { return problem_->takes_state(rate); }
+void ConsistentDirections::solve(std::span<double> b) const { problem_->lu().solve(b.data()); }
+void ConsistentDirections::solve_transposed(std::span<double> b) const {
+  problem_->lu().solve_transposed(b.data());
+}
+std::vector<DerivativeEntry> ConsistentDirections::rate_entries(std::span<const int> wrt, double t) const {
+  return problem_->rate_entries(wrt, t, at_ == At::start);
+}
+
+// One solution of the linear equations: its right-hand sides for all parameters and discrete variables.
+struct StartDerivatives::Stage {
+  ConsistentDirections directions;
+  std::vector<DerivativeEntry> by_parameter, by_held;  // of by_held `parameter` is the discrete variable
+};
+
+StartDerivatives::~StartDerivatives() = default;
+StartDerivatives::StartDerivatives(Tableau& tableau, const Storage& storage, const InitialState& state,
+                                   std::span<const int> wrt)
+    : system_(tableau.system()), count_(static_cast<int>(wrt.size())) {
+  using At = ConsistentDirections::At;
+  const ParameterDerivatives derivatives(system_, wrt);
+  const auto add_stage = [&](At at) {
+    Stage stage{ConsistentDirections(tableau, storage, at), {}, {}};
+    good_ = good_ && stage.directions.factor(state, 0.0);
+    derivatives.evaluate(tableau, state.x, state.rates, 0.0, stage.by_parameter);
+    for (DerivativeEntry& e : stage.by_parameter) e.value = -e.value;
+    for (const DerivativeEntry& e : stage.directions.rate_entries(wrt, 0.0)) stage.by_parameter.push_back(e);
+    for (std::size_t k = 0; k < system_.discrete.size(); ++k) {
+      const Discrete& d = system_.discrete[k];
+      const auto pairs = tableau.parameter_entries(d.group);
+      const auto slopes = tableau.by_own_parameters(d.group, d.member, state.x, state.rates, 0.0);
+      for (std::size_t i = 0; i < pairs.size(); ++i)
+        if (pairs[i].second == held_slot(system_, d))
+          stage.by_held.push_back({system_.groups[d.group].first_row[d.member] + pairs[i].first,
+                                   static_cast<int>(k), -slopes[i]});
+    }
+    stages_.push_back(std::move(stage));
+  };
+  add_stage(At::start);
+  if (!forced_nodes(system_).empty()) add_stage(At::event);
+}
+
+void StartDerivatives::forward(std::span<const double> held, std::vector<double>& x,
+                               std::vector<double>& rates) const {
+  const auto n = static_cast<std::size_t>(system_.size()), r = system_.rates.size();
+  x.assign(n * count_, 0.0);
+  rates.assign(r * count_, 0.0);
+  std::vector<double> b;
+  for (int p = 0; p < count_; ++p) {
+    std::vector<double> states;
+    for (const Stage& stage : stages_) {
+      b.assign(stage.directions.size(), 0.0);
+      for (const DerivativeEntry& e : stage.by_parameter)
+        if (e.parameter == p) b[e.row] += e.value;
+      for (const DerivativeEntry& e : stage.by_held) b[e.row] += e.value * held[e.parameter * count_ + p];
+      for (std::size_t k = 0; k < states.size(); ++k)
+        if (stage.directions.is_state(static_cast<std::int32_t>(k))) b[n + k] += states[k];
+      stage.directions.solve(b);
+      states.clear();
+      for (const Rate& rate : system_.rates)
+        states.push_back(symbol_value(system_.groups[rate.group], rate.symbol, rate.member, b));
+    }
+    std::copy_n(b.begin(), n, x.begin() + static_cast<long>(n) * p);
+    std::copy_n(b.begin() + static_cast<long>(n), r, rates.begin() + static_cast<long>(r) * p);
+  }
+}
+
+void StartDerivatives::backward(std::span<const double> x, std::span<const double> rates, std::span<double> p,
+                                std::span<double> held) const {
+  const auto n = static_cast<std::size_t>(system_.size());
+  std::vector<double> b;
+  for (std::size_t k = stages_.size(); k-- > 0;) {
+    const Stage& stage = stages_[k];
+    std::vector<double> next(stage.directions.size(), 0.0);
+    if (k + 1 == stages_.size()) {
+      std::copy(x.begin(), x.end(), next.begin());
+      std::copy(rates.begin(), rates.end(), next.begin() + static_cast<long>(n));
+    } else {  // the later stage took the states from here
+      for (std::size_t i = 0; i < system_.rates.size(); ++i) {
+        if (!stages_[k + 1].directions.is_state(static_cast<std::int32_t>(i))) continue;
+        const Rate& rate = system_.rates[i];
+        const Group& group = system_.groups[rate.group];
+        if (const auto c = group.plus[rate.symbol][rate.member]; c >= 0) next[c] += b[n + i];
+        if (const auto c = group.minus[rate.symbol][rate.member]; c >= 0) next[c] -= b[n + i];
+      }
+    }
+    b.swap(next);
+    stage.directions.solve_transposed(b);
+    for (const DerivativeEntry& e : stage.by_parameter) p[e.parameter] += e.value * b[e.row];
+    for (const DerivativeEntry& e : stage.by_held) held[e.parameter] += e.value * b[e.row];
+  }
+}
 
 }  // namespace tellegen

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tellegen/equations/storage.h"
+#include "tellegen/simulate/parameter_derivatives.h"
 #include "tellegen/simulate/tableau.h"
 
 namespace tellegen {
@@ -49,6 +50,55 @@ class Reinitialisation {
 
  private:
   std::unique_ptr<class InitialProblem> problem_;
+};
+
+// Consistent values, differentiated at a point: how all variables and rates follow from a change of the
+// equations and of the states. The same linear equations for parameters, for time, and against time.
+//
+//   M [dx; dr] = b       rows: the tableau, then for each rate: the state's value, its rate where it is
+//   steady,
+//                        or (redundant storage) the rate that follows from others
+class ConsistentDirections {
+ public:
+  // At the start, given values may be expressions of parameters; after an event, states are what they are.
+  enum class At { start, event };
+  ConsistentDirections(Tableau& tableau, const Storage& storage, At at);
+  ~ConsistentDirections();
+  ConsistentDirections(ConsistentDirections&&) noexcept;
+
+  bool factor(const InitialState& state, double t);  // false: singular
+  std::int32_t size() const;                         // of b; at the start it may have further rows
+  bool is_state(std::int32_t rate) const;            // whether its row takes a state's value
+  void solve(std::span<double> b) const;             // in place: [dx | dr]
+  void solve_transposed(std::span<double> b) const;
+
+  // What stands in the rows of the rates for parameters: d(given value)/dp at the start, and d/dp of what
+  // sources and couplings prescribe for redundant storage.
+  std::vector<DerivativeEntry> rate_entries(std::span<const int> wrt, double t) const;
+
+ private:
+  std::unique_ptr<class InitialProblem> problem_;
+  At at_;
+};
+
+// d(x, rates)/dp at the start of a run, and back: p += what x and rates contribute.
+class StartDerivatives {
+ public:
+  StartDerivatives(Tableau& tableau, const Storage& storage, const InitialState& state,
+                   std::span<const int> wrt);
+  ~StartDerivatives();
+  bool good() const { return good_; }  // false: singular
+  // Discrete variables may move too: held[discrete * parameters + parameter].
+  void forward(std::span<const double> held, std::vector<double>& x, std::vector<double>& rates) const;
+  void backward(std::span<const double> x, std::span<const double> rates, std::span<double> p,
+                std::span<double> held) const;
+
+ private:
+  struct Stage;
+  std::vector<Stage> stages_;  // two where nodes were held until just before the start
+  const EquationSystem& system_;
+  int count_;
+  bool good_ = true;
 };
 
 }  // namespace tellegen

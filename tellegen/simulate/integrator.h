@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@ struct SimulationOptions {
   int event_bisections =
       1;  // 0: as the model says, or 1; a fixed step in which an event falls is done again in so many parts
   std::vector<std::string> external;  // inputs that are set from outside while the model runs
+  std::string stop_watch;             // the run ends when this watch sees (stop.h); empty: at `stop`
   bool compile = true;                // false: interpret everything
 };
 
@@ -50,6 +52,7 @@ struct Problem {
   double step = 0.0;                   // adjusted so that a whole number fits into the sample interval
   std::int64_t stride = 1;             // steps per sample
   std::vector<std::int32_t> external;  // discrete variable of each of options.external
+  std::int32_t stop_event = -1;        // the discrete variable that ends the run when it is 1; -1: none
   SimulationOptions options;
 };
 
@@ -57,8 +60,10 @@ class Integrator {
  public:
   virtual ~Integrator() = default;
   // Advances by whole sample intervals and writes one row of outputs for each. Returns how many it finished;
-  // fewer than asked means failure() says why. Allocates nothing.
+  // fewer than asked means failure() says why, or that the run has ended at an event: then one more row
+  // holds the outputs just before it. Allocates nothing.
   virtual std::int64_t advance(std::int64_t samples, double* rows) = 0;
+  virtual std::optional<double> ended() const { return {}; }  // when, if at Problem::stop_event
   // An input from outside (SimulationOptions::external, by its number there), from the next step on.
   virtual void set_input(int input, double value) = 0;
   virtual std::string failure() const = 0;  // at what time, which variables

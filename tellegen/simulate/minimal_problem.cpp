@@ -13,6 +13,7 @@ MinimalProblem::MinimalProblem(const Problem& full)
   problem.stride = full.stride;
   problem.options = full.options;
   problem.external = full.external;
+  problem.stop_event = full.stop_event;
   problem.initial.held = full.initial.held;
   problem.output_names = full.output_names;
   for (Expr output : full.outputs) problem.outputs.push_back(in_minimal_columns(form, output));
@@ -37,6 +38,7 @@ class MinimalFixedStep : public Integrator {
       : minimal_(full), inner_(minimal_.problem, build_network(minimal_.system)) {}
   std::int64_t advance(std::int64_t samples, double* rows) override { return inner_.advance(samples, rows); }
   void set_input(int input, double value) override { inner_.set_input(input, value); }
+  std::optional<double> ended() const override { return inner_.ended(); }
   std::string failure() const override { return inner_.failure(); }
   Statistics statistics() const override {
     Statistics s = inner_.statistics();

@@ -6,13 +6,16 @@
 
 namespace tellegen {
 
-NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network)
+NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network, StepListener* listener)
     : problem_(problem),
       network_(std::move(network)),
       plan_(plan_method(problem.options, problem.step)),
       state_(start_state(network_, problem.initial)),
       schedule_(*problem.system, problem.step),
-      updates_(problem.system->discrete.size()) {
+      updates_(problem.system->discrete.size()),
+      listener_(listener),
+      scheme_(plan_.scheme) {
+  options_.record = listener != nullptr;
   options_.tolerance = problem.options.tolerance;
   options_.project = plan_.project;
   options_.refactor = problem.options.refactor;
@@ -58,8 +61,16 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
       const double t = problem_.step * static_cast<double>(statistics_.steps + 1);
       const bool starting = start_ && statistics_.steps < plan_.start_steps;
       NetworkStep& step = starting ? *start_ : *step_;
+      if (listener_) listener_->before(step);
       if (!(options_.events ? step_with_events(t) : one_step(step, t))) return sample;
       ++statistics_.steps;
+      if (listener_ && !options_.events)
+        listener_->stepped(step, starting ? trapezoidal(problem_.step) : plan_.scheme, t, problem_.step);
+      if (ended_) {
+        step_->outputs(*ended_, rows);
+        failure_ = not_finite(problem_, rows, *ended_);
+        return sample;
+      }
       if (k + 1 == problem_.stride) step.outputs(t, rows);
       if (starting) {
         start_->store(state_);
@@ -72,7 +83,7 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
           begin(bdf(1, problem_.step), plan_.restart_steps);
         else if (starting_ > 0 && --starting_ == 0)
           begin(plan_.scheme, 0);
-        changed_ = false;
+        changed_ = located_ = false;
       }
     }
     failure_ = not_finite(problem_, rows, problem_.step * static_cast<double>(statistics_.steps));
@@ -84,12 +95,15 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
 
 void NetworkIntegrator::begin(const Scheme& scheme, int steps) {
   step_->set_scheme(scheme);
+  scheme_ = scheme;
   starting_ = steps;
 }
 
 bool NetworkIntegrator::step_with_events(double t) {
   if (!one_step(*step_, t)) return false;
-  return problem_.options.event_bisections == 0 || !event(t) || locate(t);
+  if (event(t) && (problem_.options.event_bisections > 0 || ends())) return locate(t);
+  if (listener_) listener_->stepped(*step_, scheme_, t, problem_.step);
+  return true;
 }
 
 bool NetworkIntegrator::event(double t) {
@@ -97,6 +111,10 @@ bool NetworkIntegrator::event(double t) {
   for (std::size_t k = 0; k < updates_.size(); ++k)
     if (problem_.system->discrete[k].every == 0.0 && updates_[k] != state_.held[k]) return true;
   return false;
+}
+
+bool NetworkIntegrator::ends() const {
+  return problem_.stop_event >= 0 && updates_[problem_.stop_event] != 0.0;
 }
 
 // The step just done again with its events found by bisection. Backward Euler: no rates needed.
@@ -122,7 +140,18 @@ bool NetworkIntegrator::locate(double t) {
         (event(at) ? to : before) = middle;
       }
       if (!reach(done, to)) return false;
+      located_ = true;
+      if (listener_)
+        listener_->stepped(*step_, bdf(1, (to - done) * problem_.step), at, (to - done) * problem_.step);
+      if (event(at) && ends()) {
+        ended_ = at;
+        if (listener_) take_updates(statistics_.steps, at);
+        return true;
+      }
       if (to < 1.0) take_updates(statistics_.steps, at);  // before this step's number: nothing is sampled
+    } else if (listener_) {
+      located_ = false;
+      listener_->stepped(*step_, bdf(1, (to - done) * problem_.step), at, (to - done) * problem_.step);
     }
     if (to < 1.0) step_->store(state_);
     done = to;
@@ -133,7 +162,11 @@ bool NetworkIntegrator::locate(double t) {
 
 void NetworkIntegrator::take_updates(std::int64_t index, double t) {
   step_->updates(t, updates_);
-  if (!schedule_.take(index, updates_, state_.held)) return;
+  before_ = state_.held;
+  const bool changed = schedule_.take(index, updates_, state_.held);
+  if (listener_ && !schedule_.taken().empty())
+    listener_->updated(t, schedule_.taken(), before_, state_.held, located_);
+  if (!changed) return;
   step_->hold(state_.held);
   ++statistics_.events;
   changed_ = true;

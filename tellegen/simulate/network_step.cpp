@@ -117,6 +117,7 @@ NetworkStep::Reader NetworkStep::make_reader(std::span<const Expr> expressions) 
 }
 
 void NetworkStep::set_scheme(const Scheme& scheme) {
+  scheme_ = scheme;
   for (GroupStep& g : groups_) {
     g.batch.uniform(g.alpha) = scheme.alpha;
     for (int age = 0; age < 3; ++age) g.batch.uniform(g.past_factor + age) = scheme.past[age];
@@ -253,11 +254,12 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
   for (auto* l : {&symbols, &nodes}) {
     registers(*l);
     for (std::int32_t r : *l)
-      if (program.section_of[r] != recovery) exports.push_back(r);  // computed earlier anyway
+      if (program.section_of[r] != recovery || options_.record) exports.push_back(r);
   }
   for (auto* l : {&stamps, &constants})
     for (RootStamp& s : *l) exports.push_back(s.root = program.roots[s.root]);
   const auto section_of = program.section_of;
+  for (const RootStamp& c : constants) iterate_drives_ = iterate_drives_ || section_of[c.root] >= 2;
 
   GroupStep step{Batch(std::move(program), std::move(sources), exports, group.size()),
                  past,
@@ -418,12 +420,10 @@ NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_it
     g.batch.uniform(g.time) = t;
     g.batch.run(1, work_.data());
   }
-  if (solver_) {
-    solver_->solve(work_.data());
-  } else if (constant_tangent_) {
-    solve();
+  const bool iterative = network_.iterative();
+  if (constant_tangent_ && !iterative) {
+    solver_ ? solver_->solve(work_.data()) : solve();
   } else {
-    const bool iterative = network_.iterative();
     const int most = fixed_iterations > 0 ? fixed_iterations : iterative ? max_iterations : 1;
     for (;;) {
       for (GroupStep& g : groups_) {
@@ -434,12 +434,18 @@ NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_it
         g.batch.run(2, work_.data());
       }
       ++result.iterations;
-      ++result.factorisations;
-      if (!assemble_and_factor()) {
-        result.converged = false;
-        return result;
+      // With a constant tangent, iterates may still enter what drives the network; or only what is observed
+      // of it, an integral of a square: then the network is solved once.
+      if (!constant_tangent_) {
+        ++result.factorisations;
+        if (!assemble_and_factor()) {
+          result.converged = false;
+          return result;
+        }
+        solve();
+      } else if (result.iterations == 1 || iterate_drives_) {
+        solver_ ? solver_->solve(work_.data()) : solve();
       }
-      solve();
       if (iterative)
         for (GroupStep& g : groups_) g.batch.run(3, work_.data());
       if (fixed_iterations == 0 && (!iterative || largest_change_size() <= 1.0)) break;
@@ -513,6 +519,49 @@ void NetworkStep::project(double t) {
     for (const auto& term : r.terms)
       if (term.rate >= 0) total += term.sign * rate(term.rate);
     rate(r.rate) = total;
+  }
+}
+
+void NetworkStep::columns(std::span<double> x) {
+  for (std::int32_t u = 0; u < network_.size(); ++u) x[network_.column_of[u]] = work_[position_[u]];
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Group& group = system_.groups[g];
+    Batch& batch = groups_[g].batch;
+    batch.run(recovery, work_.data());
+    for (std::size_t s = 0; s < group.symbols.size(); ++s) {
+      const auto what = group.symbols[s].what;
+      if (what != LocalSymbol::What::through && what != LocalSymbol::What::internal) continue;
+      const double* values = batch.array(groups_[g].symbol_register[s]);
+      for (std::int32_t m = 0; m < group.size(); ++m)
+        if (network_.unknown_of[group.plus[s][m]] < 0) x[group.plus[s][m]] = values[m];
+    }
+    if (group.kind < 0) continue;
+    const Kind& kind = system_.model->kinds[group.kind];
+    for (int n = kind.port_count; n < static_cast<int>(kind.nodes.size()); ++n) {
+      const double* values = batch.array(groups_[g].node_register[n]);
+      for (std::int32_t m = 0; m < group.size(); ++m) {
+        const int node = system_.model->components[group.components[m]].nodes[n];
+        const auto c = system_.node_column(system_.graph.graph_node[node]);
+        if (c >= 0 && network_.unknown_of[c] < 0) x[c] = values[m];
+      }
+    }
+  }
+}
+
+void NetworkStep::formula_rates(std::span<double> rates) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Group& group = system_.groups[g];
+    GroupStep& step = groups_[g];
+    for (std::size_t k = 0; k < group.rated.size(); ++k) {
+      const double* now = step.batch.array(step.new_value[k]);
+      const double* old_rate = step.batch.array(step.rate[k]);
+      const double* past[3];
+      for (int age = 0; age < 3; ++age) past[age] = step.batch.array(step.past[k][age]);
+      for (std::int32_t m = 0; m < group.size(); ++m)
+        rates[group.first_rate[m] + static_cast<std::int32_t>(k)] =
+            scheme_.alpha * now[m] + scheme_.past[0] * past[0][m] + scheme_.past[1] * past[1][m] +
+            scheme_.past[2] * past[2][m] + scheme_.past_rate * old_rate[m];
+    }
   }
 }
 

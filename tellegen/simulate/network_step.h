@@ -41,6 +41,10 @@ class NetworkStep {
   void load(const StepState& state);
   void store(StepState& state);
   std::string largest_change() const;  // after a step that did not converge
+  // With StepOptions::record only, after a step: all columns of the tableau, and the rates as the formula has
+  // them (before any projection).
+  void columns(std::span<double> x);
+  void formula_rates(std::span<double> rates);
 
  private:
   struct GroupStep {
@@ -84,7 +88,8 @@ class NetworkStep {
   std::unique_ptr<SparseLu> lu_;
   std::unique_ptr<RowSolver> solver_;  // with events the factors change, and KLU solves
   bool constant_tangent_ = true, pending_ = false, prepared_ = false;
-  std::vector<double> work_;  // unknowns (in the order of position_), sources, a zero for the datum
+  bool iterate_drives_ = false;  // right-hand sides depend on the iterate
+  std::vector<double> work_;     // unknowns (in the order of position_), sources, a zero for the datum
   std::vector<std::int32_t> position_;
   std::vector<double> base_, values_, right_;
   // Expressions of columns after a step: which columns they need and how to get them.

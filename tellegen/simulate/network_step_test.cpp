@@ -132,5 +132,22 @@ q2  = { kind = "thermal.heat_source", p = "datum", n = "y", Q = 1 }
   EXPECT_NE(integrator.failure().find("'bad'"), std::string::npos) << integrator.failure();
 }
 
+// The integral of a square is nonlinear, and nothing of the network depends on it: the tangent is constant.
+TEST(NetworkStep, what_only_observes_the_network_is_iterated_too) {
+  const Model model = model_of(R"toml(
+e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "t" }
+r = { kind = "electrical.resistor", p = "a", n = "datum", R = 2 }
+y = { kind = "signals.integrator", u = "r.v*r.i" }
+)toml");
+  TestProblem p(model, options_of("bdf1", 1.0, 0.1), {"y.y"});
+  NetworkIntegrator integrator(p.problem, build_network(p.system));
+  const auto rows = p.rows(integrator);
+  double sum = 0.0;
+  for (std::size_t n = 0; n < rows.size(); ++n) {
+    sum += 0.1 * std::pow(0.1 * static_cast<double>(n + 1), 2) / 2;
+    EXPECT_NEAR(rows[n], sum, 1e-12);
+  }
+}
+
 }  // namespace
 }  // namespace tellegen

@@ -75,6 +75,10 @@ class Rk4 : public Integrator {
         if (!solve_unknowns(t + h, z_)) return sample;
         batch_.run(3, nullptr);
         for (std::size_t i = 0; i < updates_.size(); ++i) updates_[i] = root(update_root_ + i);
+        if (problem.stop_event >= 0 && updates_[problem.stop_event] != 0.0) {
+          if (write_row(t + h, rows)) ended_ = t + h;
+          return sample;
+        }
         if (!schedule_.take(statistics_.steps, updates_, held_)) continue;
         for (std::size_t i = 0; i < held_.size(); ++i) hold(i);
         batch_.run(0, nullptr);
@@ -92,6 +96,7 @@ class Rk4 : public Integrator {
     hold(k);
     batch_.run(0, nullptr);
   }
+  std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override {
     Statistics s = statistics_;
@@ -188,7 +193,8 @@ class Rk4 : public Integrator {
       ++statistics_.iterations;
       statistics_.worst_iterations = std::max<std::int64_t>(statistics_.worst_iterations, iteration + 1);
       const double change = (change_.array().abs() / (1.0 + w_.array().abs())).maxCoeff();
-      if (!limited && change <= minimal_.problem.options.tolerance * 1e-3) break;
+      // No tighter than rounding lets it be.
+      if (!limited && change <= std::max(minimal_.problem.options.tolerance * 1e-3, 1e-12)) break;
       if (iteration + 1 >= most) {
         if (minimal_.problem.options.iterations > 0) break;
         failure_ = fmt::format(
@@ -223,6 +229,7 @@ class Rk4 : public Integrator {
   Eigen::MatrixXd jacobian_;
   Eigen::PartialPivLU<Eigen::MatrixXd> lu_;
   Statistics statistics_;
+  std::optional<double> ended_;
   std::string failure_;
 };
 

@@ -7,8 +7,10 @@
 #include <cmath>
 
 #include "tellegen/graph/faults.h"
+#include "tellegen/model/observers.h"
 #include "tellegen/model/units.h"
 #include "tellegen/simulate/denormals.h"
+#include "tellegen/simulate/stop.h"
 #include "tellegen/symbolic/nearest.h"
 
 namespace tellegen {
@@ -23,6 +25,8 @@ std::vector<OutputColumn> default_outputs(const EquationSystem& system, bool all
       if (const auto ref = find_variable(model, c.value.name())) c.unit = variable_unit(model, *ref);
   if (columns.empty())
     for (std::int32_t c = 0; c < system.size(); ++c) {
+      const int owner = owner_of(system, c).component;
+      if (owner >= 0 && is_observer(model.kinds[model.components[owner].kind])) continue;
       const std::string name = column_name(system, c);
       columns.push_back({name, column_unit(system, c), model.pool->symbol(name)});
     }
@@ -93,41 +97,41 @@ std::string SimulationResult::brief() const {
                      statistics.variable_step ? "on average " : "", step, 1e3 * loop_seconds,
                      loop_seconds > 0 ? simulated / loop_seconds : 0.0, iterations, statistics.executor) +
          (statistics.events > 0 ? fmt::format(", {} events", statistics.events) : "") +
-         (statistics.chatter.empty() ? "" : "\n" + statistics.chatter);
+         (ended ? fmt::format(", ended by its stop condition at t = {:.9g} s", *ended) : "") +
+         (note.empty() ? "" : "\n" + note) + (statistics.chatter.empty() ? "" : "\n" + statistics.chatter);
 }
 
 Simulation::Simulation(const Model& model, const SimulationOptions& options,
                        std::vector<OutputColumn> outputs)
     : owned_(std::make_unique<EquationSystem>(build_system(model))), outputs_(std::move(outputs)) {
-  problem_.system = owned_.get();
-  prepare(options);
+  prepare(*owned_, options);
 }
 
 Simulation::Simulation(const EquationSystem& system, const SimulationOptions& options,
                        std::vector<OutputColumn> outputs)
     : outputs_(std::move(outputs)) {
-  problem_.system = &system;
-  prepare(options);
+  prepare(system, options);
 }
 
 Simulation::~Simulation() = default;
 
-void Simulation::prepare(const SimulationOptions& options) {
-  const EquationSystem& system = *problem_.system;
+Problem prepare_problem(const EquationSystem& system, const SimulationOptions& options,
+                        const std::vector<OutputColumn>& outputs) {
+  Problem problem;
+  problem.system = &system;
   auto faults = topology_faults(*system.model, system.graph, system.tree);
   if (!faults.empty()) throw ModelError(std::move(faults));
-  if (outputs_.empty()) outputs_ = default_outputs(system, false);
-  for (const OutputColumn& o : outputs_) {
-    problem_.outputs.push_back(in_columns(system, o.value));
-    problem_.output_names.push_back(o.name);
+  for (const OutputColumn& o : outputs) {
+    problem.outputs.push_back(in_columns(system, o.value));
+    problem.output_names.push_back(o.name);
   }
-  problem_.options = options;
+  problem.options = options;
   // A whole number of steps in every sample interval: results are exact at the samples, never interpolated.
   const double sample = options.sample > 0.0 ? options.sample : options.step;
-  problem_.stride =
+  problem.stride =
       options.step > 0.0 ? static_cast<std::int64_t>(std::ceil(sample / options.step * (1 - 1e-9))) : 1;
-  problem_.step = sample / static_cast<double>(problem_.stride);
-  if (options.method == "adaptive" || options.method == "exact") problem_.stride = 1, problem_.step = sample;
+  problem.step = sample / static_cast<double>(problem.stride);
+  if (options.method == "adaptive" || options.method == "exact") problem.stride = 1, problem.step = sample;
   for (const std::string& input : options.external) {
     const auto is_it = [&](const Discrete& d) {
       const ModelInput* found = nullptr;
@@ -142,11 +146,23 @@ void Simulation::prepare(const SimulationOptions& options) {
            "T131",
            fmt::format("input '{}' was not made external before the equations were built", input),
            {}});
-    problem_.external.push_back(static_cast<std::int32_t>(found - system.discrete.begin()));
+    problem.external.push_back(static_cast<std::int32_t>(found - system.discrete.begin()));
   }
-  problem_.storage = analyse_storage(system);
+  if (!options.stop_watch.empty()) problem.stop_event = watch_event(system, options.stop_watch);
+  problem.storage = analyse_storage(system);
   Tableau tableau(system);
-  problem_.initial = find_initial_state(tableau, problem_.storage);
+  problem.initial = find_initial_state(tableau, problem.storage);
+  return problem;
+}
+
+std::int64_t sample_count(const Problem& problem) {
+  const double sample = problem.step * static_cast<double>(problem.stride);
+  return static_cast<std::int64_t>(std::floor(problem.options.stop / sample * (1 + 1e-9)));
+}
+
+void Simulation::prepare(const EquationSystem& system, const SimulationOptions& options) {
+  if (outputs_.empty()) outputs_ = default_outputs(system, false);
+  problem_ = prepare_problem(system, options, outputs_);
   for (const IntegratorEntry& e : integrators())
     if (e.name == options.method) integrator_ = e.make(problem_);
 }
@@ -166,7 +182,12 @@ SimulationResult Simulation::run(const Progress& progress) {
   const FlushDenormals flush;
   SimulationResult result;
   const double sample = sample_interval();
-  const auto samples = static_cast<std::int64_t>(std::floor(problem_.options.stop / sample * (1 + 1e-9)));
+  std::int64_t samples = sample_count(problem_);
+  const bool watched = problem_.stop_event >= 0;
+  if (watched && problem_.initial.held[problem_.stop_event] != 0.0) {
+    result.ended = 0.0;
+    samples = 0;
+  }
   const auto width = static_cast<std::int64_t>(outputs_.size());
   result.step = problem_.step;
   result.t.resize(samples + 1);
@@ -188,12 +209,25 @@ SimulationResult Simulation::run(const Progress& progress) {
     if (progress) progress(static_cast<double>(done) / static_cast<double>(samples));
     if (finished < wanted) {
       result.failure = integrator_->failure();
+      if (result.failure.empty()) result.ended = integrator_->ended();
       break;
     }
   }
+  if (result.ended && *result.ended > 0.0) {
+    // A sample at the same instant, but for rounding, gives way to the end.
+    double* end = result.values.data() + (done + 1) * width;
+    if (*result.ended - sample * static_cast<double>(done) <= 1e-9 * sample)
+      std::copy(end, end + width, end - width);
+    else
+      ++done;
+  }
+  if (watched && !result.ended && result.failure.empty())
+    result.note = fmt::format("its stop condition did not become true before t = {:.9g} s",
+                              sample * static_cast<double>(done));
   result.t.resize(done + 1);
   result.values.resize((done + 1) * width);
   for (std::int64_t k = 0; k <= done; ++k) result.t[k] = sample * static_cast<double>(k);
+  if (result.ended) result.t.back() = *result.ended;
   for (std::int64_t k = 0; k < width; ++k) {
     result.names.push_back(outputs_[k].name);
     result.units.push_back(outputs_[k].unit);

@@ -29,11 +29,18 @@ struct SimulationResult {
   double step = 0.0;                  // the one taken (on average): shortened to fit the sample interval
   double loop_seconds = 0.0;          // in the step loop alone
   double worst_sample_seconds = 0.0;  // the longest sample interval took this
+  std::optional<double> ended;        // by a stop condition, at this time: that of the last row
   std::string failure;                // empty: finished; otherwise why it stopped, rows so far are good
+  std::string note;                   // what else should be said, where anything
   std::string brief() const;          // one line
 };
 
 using Progress = std::function<void(double fraction)>;
+
+// Everything an integrator needs; no output columns: default_outputs(). Throws as Simulation does.
+Problem prepare_problem(const EquationSystem& system, const SimulationOptions& options,
+                        const std::vector<OutputColumn>& outputs);
+std::int64_t sample_count(const Problem& problem);
 
 // Everything up to the step loop, then the loop. Wrong input throws ModelError, no consistent start
 // SimulationError; what goes wrong later is told in `failure`.
@@ -54,7 +61,7 @@ class Simulation {
   void first_row(double* row) const;  // initial values of the outputs, in SI
 
  private:
-  void prepare(const SimulationOptions& options);
+  void prepare(const EquationSystem& system, const SimulationOptions& options);
   std::unique_ptr<EquationSystem> owned_;
   Problem problem_;
   std::vector<OutputColumn> outputs_;

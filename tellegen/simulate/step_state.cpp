@@ -1,5 +1,6 @@
 #include "tellegen/simulate/step_state.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tellegen {
@@ -43,6 +44,7 @@ StepState start_state(const Network& network, const InitialState& initial) {
 
 Expr change_of_variable(Expr value, Expr iterate, double scale, double tolerance) {
   Pool& pool = value.pool();
+  tolerance = std::max(tolerance, 1e-9);
   return pool.call("abs", {value - iterate}) / (tolerance * (pool.call("abs", {value}) + scale));
 }
 

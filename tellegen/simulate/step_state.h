@@ -26,13 +26,16 @@ struct StepOptions {
   bool keep_all_past = false;  // keep earlier values even if the formula does not need them (start-up)
   bool events = false;         // formula and step may change (set_scheme), discrete variables may
   bool refactor = false;       // eliminate in every iteration, although the tangent is constant
+  bool record = false;         // every column and rate may be asked for after a step
 };
 
 // How far Newton is from done, 1 = tolerance, as an expression for the step programs.
 //
-// A variable: its last change against its own size. An exponential exp(u) taken as its tangent at m: the
-// error left is (u - m)^2/2 of the exponential itself, so |u - m| may be as large as the root of the
-// tolerance; one far in the reverse region contributes nothing whatever its argument.
+// A variable: its last change against its own size, and no smaller than 1e-9 of it: after a change of that
+// size the error left, about its square, is below rounding, and rounding may keep the change from falling
+// further. An exponential exp(u) taken as its tangent at m: the error left is (u - m)^2/2 of the exponential
+// itself, so |u - m| may be as large as the root of the tolerance; one far in the reverse region contributes
+// nothing whatever its argument.
 Expr change_of_variable(Expr value, Expr iterate, double scale, double tolerance);
 Expr change_of_exponential(Expr argument, Expr limited, double tolerance);
 

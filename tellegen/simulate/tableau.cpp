@@ -192,58 +192,14 @@ void Tableau::by_time(std::span<const double> x, std::span<const double> rates, 
   }
 }
 
-void Tableau::by_parameter(std::span<const double> x, std::span<const double> rates, double t, int parameter,
-                           std::span<double> f) {
-  std::fill(f.begin(), f.end(), 0.0);
-  const Model& model = *system_->model;
-  const ModelParameter& p = model.parameters[parameter];
-  // Parameters may be defined by others: one evaluation of the chain gives every dq/dp.
-  ExprMap<double> numbers, slope_of;
-  for (const ModelParameter& q : model.parameters) numbers[q.symbol] = q.number;
-  std::function<double(const ModelParameter&)> slope = [&](const ModelParameter& q) -> double {
-    if (q.symbol == p.symbol) return 1.0;
-    if (const auto known = slope_of.find(q.symbol); known != slope_of.end()) return known->second;
-    double total = 0.0;
-    for (const ModelParameter& r : model.parameters)
-      if (depends_on(q.value, r.symbol)) total += evaluate(derivative(q.value, r.symbol), numbers) * slope(r);
-    return slope_of[q.symbol] = total;
-  };
-  const auto value_slope = [&](Expr value) {
-    double total = 0.0;
-    for (Expr s : symbols_of(std::span(&value, 1)))
-      for (const ModelParameter& r : model.parameters)
-        if (r.symbol == s) total += evaluate(derivative(value, s), numbers) * slope(r);
-    return total;
-  };
-  for (std::size_t k = 0; k < groups_.size(); ++k) {
-    const Group& group = system_->groups[k];
-    const GroupTableau& g = groups_[k];
-    if (g.parameter_entries.empty()) continue;
-    const Kind& kind = model.kinds[group.kind];
-    for (std::int32_t m = 0; m < group.size(); ++m) {
-      const Component& component = model.components[group.components[m]];
-      std::vector<double> chain(group.parameters.size(), 0.0);
-      bool any = false;
-      for (std::size_t slot = 0; slot < group.parameters.size(); ++slot) {
-        const std::string& name = group.parameters[slot].name();
-        if (name[0] == '$') {
-          for (const ModelParameter& q : model.parameters)
-            if (q.name == std::string_view(name).substr(1)) chain[slot] = slope(q);
-        } else {
-          for (std::size_t i = 0; i < kind.parameters.size(); ++i)
-            if (kind.parameters[i].name == name && component.values[i].value)
-              chain[slot] = value_slope(component.values[i].value);
-        }
-        any = any || chain[slot] != 0.0;
-      }
-      if (!any) continue;
-      load(group, g, m, x, rates, t, nullptr);
-      interpret(g.by_parameter, 0, registers_.data());
-      for (std::size_t i = 0; i < g.parameter_entries.size(); ++i)
-        f[group.first_row[m] + g.parameter_entries[i].first] +=
-            registers_[g.by_parameter.roots[i]] * chain[g.parameter_entries[i].second];
-    }
-  }
+std::span<const double> Tableau::by_own_parameters(int group, std::int32_t member, std::span<const double> x,
+                                                   std::span<const double> rates, double t) {
+  const GroupTableau& g = groups_[group];
+  load(system_->groups[group], g, member, x, rates, t, nullptr);
+  interpret(g.by_parameter, 0, registers_.data());
+  own_slopes_.resize(g.by_parameter.roots.size());
+  for (std::size_t k = 0; k < own_slopes_.size(); ++k) own_slopes_[k] = registers_[g.by_parameter.roots[k]];
+  return own_slopes_;
 }
 
 }  // namespace tellegen

@@ -36,10 +36,15 @@ class Tableau {
                 std::span<double> f);
   void jacobian(std::span<const double> x, std::span<const double> rates, double t,
                 std::span<const double> limits, std::span<double> by_x, std::span<double> by_rate);
-  // dF/dt with everything else held, and dF/dp for a model parameter.
+  // dF/dt with everything else held.
   void by_time(std::span<const double> x, std::span<const double> rates, double t, std::span<double> f);
-  void by_parameter(std::span<const double> x, std::span<const double> rates, double t, int parameter,
-                    std::span<double> f);
+  // Derivatives of one member's equations by its own numbers (Group::parameters, discrete variables too):
+  // which (equation, number), and their values, good until the next call.
+  std::span<const std::pair<int, int>> parameter_entries(int group) const {
+    return groups_[group].parameter_entries;
+  }
+  std::span<const double> by_own_parameters(int group, std::int32_t member, std::span<const double> x,
+                                            std::span<const double> rates, double t);
   std::int32_t limit_count() const { return limits_; }
   // The largest |u - m| of the last residual: how far the exponentials are from their arguments.
   double limited_by() const { return limited_by_; }
@@ -67,7 +72,7 @@ class Tableau {
   const EquationSystem* system_;
   std::vector<GroupTableau> groups_;
   std::vector<Entry> x_entries_, rate_entries_;
-  std::vector<double> registers_, held_;
+  std::vector<double> registers_, held_, own_slopes_;
   std::int32_t limits_ = 0;
   double limited_by_ = 0.0;
 };

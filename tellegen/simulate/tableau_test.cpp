@@ -6,6 +6,7 @@
 #include <random>
 
 #include "tellegen/equations/test_text.h"
+#include "tellegen/simulate/parameter_derivatives.h"
 
 namespace tellegen {
 namespace {
@@ -90,7 +91,10 @@ TEST(Tableau, the_derivative_by_a_parameter_follows_the_chain_of_definitions) {
     const ModelParameter& q = model.parameters[k];
     if (q.name == "R") continue;  // defined by B: nothing to override independently
     std::vector<double> f(tableau.size());
-    tableau.by_parameter(p.x, p.rates, p.t, static_cast<int>(k), f);
+    std::vector<DerivativeEntry> entries;
+    const std::array wrt{static_cast<int>(k)};
+    ParameterDerivatives(system, wrt).evaluate(tableau, p.x, p.rates, p.t, entries);
+    for (const DerivativeEntry& e : entries) f[e.row] += e.value;
     const double h = 1e-5 * q.number;
     const auto changed = [&](double value) {
       ReadOptions options;

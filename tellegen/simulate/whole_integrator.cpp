@@ -96,8 +96,9 @@ bool WholeIntegrator::run_with_events(std::int64_t steps) {
     if (!run(*step_, control_, wanted)) return false;
     if (starting_ > 0 && (starting_ -= static_cast<int>(control_.index - before)) == 0)
       begin(plan_.scheme, 0);
-    const bool again = control_.event && problem_.options.event_bisections > 0;
+    const bool again = control_.event && (problem_.options.event_bisections > 0 || ends());
     if (again && !locate()) return false;
+    if (ended_) return true;
     if (take_updates(control_.index) || again) begin(bdf(1, problem_.step), plan_.restart_steps);
   }
   return true;
@@ -111,13 +112,20 @@ bool WholeIntegrator::take_updates(std::int64_t index) {
   return true;
 }
 
+bool WholeIntegrator::ends() {
+  if (problem_.stop_event < 0) return false;
+  step_->updates(updates_);
+  return updates_[problem_.stop_event] != 0.0;
+}
+
 // The step just done again with its events found by bisection. Backward Euler: no rates needed.
 bool WholeIntegrator::locate() {
   step_->store(state_);
   state_.value[0] = state_.value[1];
   StepLoopControl part = control_;
-  const bool sampled = control_.phase == 0;  // its row is written again
-  part.stride = sampled ? 1 : 2;
+  // Every part writes the row of the coming sample; the last one stays.
+  const bool sampled = control_.phase == 0;
+  part.stride = 1;
   const auto reach = [&](double from, double to) {
     step_->load(state_);
     part.step = (to - from) * problem_.step;
@@ -140,10 +148,15 @@ bool WholeIntegrator::locate() {
         (part.event ? to : before) = middle;
       }
       if (!reach(done, to)) return false;
-      if (to < 1.0) take_updates(control_.index - 1);  // before the step's own number: nothing is sampled
+      if (to < 1.0 && !ends())
+        take_updates(control_.index - 1);  // before the step's own number: nothing is sampled
+    }
+    if (ends()) {
+      ended_ = part.origin + part.step;
+      done = 1.0;
     }
     step_->store(state_);
-    done = to;
+    done = std::max(done, to);
   }
   control_.iterations = part.iterations;
   control_.worst = part.worst;
@@ -155,8 +168,8 @@ std::int64_t WholeIntegrator::advance(std::int64_t samples, double* rows) {
   const std::int64_t first = control_.index, steps = samples * problem_.stride;
   const auto width = static_cast<std::int64_t>(problem_.outputs.size());
   schedule_.empty() ? run_plain(steps) : run_with_events(steps);  // failure_ says why they stop
-  const std::int64_t done = (control_.index - first) / problem_.stride;
-  for (std::int64_t row = 0; row < done; ++row) {
+  const std::int64_t done = (control_.index - (ended_ ? 1 : 0) - first) / problem_.stride;
+  for (std::int64_t row = 0; row < done + (ended_ ? 1 : 0); ++row) {
     const std::string wrong =
         not_finite(problem_, rows + row * width,
                    control_.step * static_cast<double>(first + (row + 1) * problem_.stride));

@@ -28,6 +28,7 @@ class WholeIntegrator : public Integrator {
   WholeIntegrator(const Problem& problem, Network network);
   std::int64_t advance(std::int64_t samples, double* rows) override;
   void set_input(int input, double value) override;
+  std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override;
 
@@ -37,6 +38,7 @@ class WholeIntegrator : public Integrator {
   bool run_with_events(std::int64_t steps);
   bool locate();
   bool take_updates(std::int64_t index);
+  bool ends();  // at the end of the step just done
   void begin(const Scheme& scheme, int steps);
 
   const Problem& problem_;
@@ -49,6 +51,7 @@ class WholeIntegrator : public Integrator {
   int starting_ = 0;  // steps left of the formula that begins or begins anew
   std::vector<double> updates_;
   std::int64_t events_ = 0;
+  std::optional<double> ended_;
   std::string failure_;
 };
 

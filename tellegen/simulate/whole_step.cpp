@@ -172,7 +172,7 @@ class WholeStepBuilder {
     const Expr symbol = pool_.symbol(name);
     inputs_.push_back({symbol, section});
     section_[symbol] = section;
-    numbers_[symbol] = value;
+    numbers_[symbol] = switched_[symbol] = value;
     return symbol;
   }
 
@@ -188,6 +188,7 @@ class WholeStepBuilder {
       const Discrete& d = system_.discrete[k];
       const bool additive = system_.groups[d.group].additive[d.held];
       held_.push_back(input(fmt::format("~held{}", k), additive ? 1 : 0, state.held[k]));
+      switched_[held_.back()] = state.held[k] == 0.0 ? 1.0 : 0.0;
     }
     // Variables between the same two columns are one: parallel capacitors share their history.
     std::map<std::pair<std::int32_t, std::int32_t>, int> seen;
@@ -230,6 +231,7 @@ class WholeStepBuilder {
     if (section_.contains(symbol) || symbol.is_number()) return;
     section_[symbol] = section_of(value);
     numbers_[symbol] = evaluate(value, numbers_);
+    if (!held_.empty()) switched_[symbol] = evaluate(value, switched_);
   }
 
   int section_of(Expr e) const {
@@ -371,33 +373,52 @@ class WholeStepBuilder {
     }
   }
 
-  // Constant parts first, then few operations; never a pivot that is small in its column.
+  // Constant parts first, then few operations; never a pivot that is small in its column. The order stays for
+  // the whole run, so where a discrete variable changes the equations it must do after the change too.
   std::pair<std::int32_t, std::int32_t> choose_pivot(const std::vector<char>& row_done) {
+    const auto now = [this](Expr e) { return std::abs(number_of(e)); };
+    if (held_.empty()) return choose_pivot(row_done, now, now);
+    const auto later = [this](Expr e) { return std::abs(evaluate(e, switched_)); };
+    const auto best = choose_pivot(row_done, now, later);
+    return best.first >= 0 ? best : choose_pivot(row_done, now, now);
+  }
+
+  template <class Now, class Later>
+  std::pair<std::int32_t, std::int32_t> choose_pivot(const std::vector<char>& row_done, Now now,
+                                                     Later later) {
+    struct Largest {
+      double now = 0.0, later = 0.0;
+    };
     const std::int32_t n = network_.size();
-    std::vector<double> largest(n, 0.0), row_largest(n, 0.0);
+    std::vector<Largest> in_column(n), in_row(n);
     std::vector<int> column_count(n, 0), column_varies(n, 0), row_varies(n, 0);
     for (std::int32_t i = 0; i < n; ++i) {
       if (row_done[i]) continue;
       for (const auto& [j, e] : matrix_[i]) {
-        const double size = std::abs(number_of(e));
-        row_largest[i] = std::max(row_largest[i], size);
+        in_row[i].now = std::max(in_row[i].now, now(e));
+        in_row[i].later = std::max(in_row[i].later, later(e));
       }
     }
     for (std::int32_t i = 0; i < n; ++i) {
       if (row_done[i]) continue;
       for (const auto& [j, e] : matrix_[i]) {
-        largest[j] = std::max(largest[j], std::abs(number_of(e)) / row_largest[i]);
+        in_column[j].now = std::max(in_column[j].now, now(e) / in_row[i].now);
+        in_column[j].later = std::max(in_column[j].later, later(e) / in_row[i].later);
         ++column_count[j];
         if (section_of(e) == 2) column_varies[j] = row_varies[i] = 1;
       }
     }
+    const auto large = [](double size, double row, double column) {
+      return size > 0.0 && size / row >= 1e-3 * column;
+    };
     std::pair<std::int32_t, std::int32_t> best{-1, -1};
     std::tuple<int, std::int64_t, int> best_rank{};
     for (std::int32_t i = 0; i < n; ++i) {
       if (row_done[i]) continue;
       for (const auto& [j, e] : matrix_[i]) {
-        const double size = std::abs(number_of(e)) / row_largest[i];
-        if (!(size > 0.0) || !(size >= 1e-3 * largest[j])) continue;
+        if (!large(now(e), in_row[i].now, in_column[j].now) ||
+            !large(later(e), in_row[i].later, in_column[j].later))
+          continue;
         const std::int64_t fill = (static_cast<std::int64_t>(matrix_[i].size()) - 1) * (column_count[j] - 1);
         const std::tuple rank{std::max(column_varies[j], row_varies[i]), fill, i == j ? 0 : 1};
         if (best.first < 0 || rank < best_rank) best = {i, j}, best_rank = rank;
@@ -471,7 +492,8 @@ class WholeStepBuilder {
   Assignments list_;
   std::vector<ProgramInput> inputs_;
   ExprMap<int> section_;
-  ExprMap<double> numbers_;
+  ExprMap<double> numbers_;   // at the start
+  ExprMap<double> switched_;  // there, but with every discrete variable that is 0 at 1 and every other at 0
   Expr alpha_, time_, step_, rate_factor_;
   std::vector<Expr> past_factor_, held_;
   struct Oscillator {

@@ -1,0 +1,406 @@
+// tellegen sweep: a model at many samples of its parameters; a CSV file, indices of global sensitivity, a
+// picture out. Resumes where it was interrupted; spreads over threads, and over the ranks of mpirun.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/model_file.h"
+#include "cli/progress.h"
+#include "cli/ranks.h"
+#include "cli/report.h"
+#include "cli/sweep_axes.h"
+#include "cli/sweep_report.h"
+#include "tellegen/model/reading.h"
+#include "tellegen/netlist/netlist.h"
+#include "tellegen/results/atomic_file.h"
+#include "tellegen/results/sample_table.h"
+#include "tellegen/sweep/journal.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::string_view command_name = "tellegen sweep";
+constexpr double most_samples = 1e8;
+
+OptionName named(std::string_view option) { return {command_name, option}; }
+
+// The command line as it was typed; 0 or empty: not given.
+struct SweepRequest {
+  std::string file, outputs, design, output, plot, json, stop, step, method;
+  std::vector<std::string> vary, set;
+  std::string samples, trajectories, jobs;
+  std::uint64_t seed = 1;
+  bool resume = false, restart = false, wants_json = false, interpret = false;
+};
+
+// A study made ready.
+struct SweepPlan {
+  SampleTask task;
+  Fingerprints study;
+  fs::path journal;
+  SweepReport report;
+};
+
+ModelError wrong_design(const std::string& message, std::vector<std::string> details = {}) {
+  return command_fault(command_name, "T583", message, std::move(details));
+}
+
+Design design_of(const SweepRequest& request, const std::vector<VaryText>& vary) {
+  const std::vector<std::string> known{"grid", "lhs", "morris", "sobol"};
+  const std::string name = request.design.empty() ? "grid" : request.design;
+  const auto found = std::find(known.begin(), known.end(), name);
+  if (found == known.end())
+    throw wrong_design(fmt::format("there is no design '{}'", name),
+                       {did_you_mean(name, known), "known: " + joined(known)});
+  const auto design = static_cast<Design>(found - known.begin());
+  for (const VaryText& one : vary) {
+    if (design == Design::grid && !one.is_grid())
+      throw wrong_design(
+          fmt::format("--vary {}: how many values has the grid?", one.whole),
+          {fmt::format("write --vary {}:20, or choose a design: --design lhs --samples 1000", one.whole)});
+    if (design != Design::grid && one.is_grid())
+      throw wrong_design(
+          fmt::format("--vary {} names the values of a grid, and --design is {}", one.whole, name),
+          {fmt::format("{} chooses its own values: give a range, {}=LOWER:UPPER", name, one.name)});
+  }
+  const bool counts_samples = design == Design::lhs || design == Design::sobol;
+  if (counts_samples && request.samples.empty())
+    throw wrong_design(fmt::format("--design {} needs --samples", name));
+  if (!counts_samples && !request.samples.empty())
+    throw wrong_design(
+        fmt::format("--design {} takes no --samples", name),
+        {design == Design::morris ? "give --trajectories: each has a sample more than parameters"
+                                  : "the values in --vary make the grid; or choose --design lhs"});
+  if (design != Design::morris && !request.trajectories.empty())
+    throw wrong_design(fmt::format("--trajectories belongs to --design morris, and --design is {}", name));
+  return design;
+}
+
+double count_of(const std::string& text) { return text.empty() ? 20.0 : std::stod(text); }
+
+SampleSet samples_of(const SweepRequest& request, Design design, const std::vector<Axis>& axes) {
+  const auto width = static_cast<double>(axes.size());
+  double count = 1.0;
+  if (design == Design::grid)
+    for (const Axis& axis : axes) count *= static_cast<double>(axis.values.size());
+  if (design == Design::lhs) count = count_of(request.samples);
+  if (design == Design::morris) count = count_of(request.trajectories) * (width + 1);
+  if (design == Design::sobol) count = count_of(request.samples) * (width + 2);
+  if (count * width > most_samples)
+    throw wrong_design(fmt::format("{:g} samples of {} parameters are too many", count, axes.size()),
+                       {fmt::format("at most {:g} numbers altogether", most_samples)});
+  switch (design) {
+    case Design::lhs:
+      return latin_hypercube(axes, static_cast<std::size_t>(count), request.seed);
+    case Design::morris:
+      return morris_samples(axes, static_cast<std::size_t>(count_of(request.trajectories)), request.seed);
+    case Design::sobol:
+      return sobol_samples(axes, static_cast<std::size_t>(count_of(request.samples)), request.seed);
+    default:
+      return grid_samples(axes);
+  }
+}
+
+void check_targets(const SweepRequest& request) {
+  if (is_stream(request.output))
+    throw command_fault(command_name, "T402", fmt::format("--output '{}' is no file", request.output),
+                        {"a sweep keeps its journal beside it: give the name of a file"});
+  check_writable(named("--output"), request.output, {".csv"});
+  if (!request.plot.empty()) check_writable(named("--plot"), request.plot, {".svg", ".png"});
+  if (!request.json.empty()) check_writable(named("--json"), request.json, {".json"});
+  std::error_code ignored;
+  if (fs::equivalent(request.output, request.file, ignored))
+    throw command_fault(command_name, "T402", fmt::format("--output would replace '{}'", request.file),
+                        {"this study reads it: choose another name"});
+}
+
+Fingerprints fingerprints_of(const Model& model, const SweepRequest& request, const SweepReport& report) {
+  std::string set, samples, results;
+  for (const std::string& text : request.set) set += text + "\n";
+  for (const Axis& axis : report.axes) samples += axis.name + "\n" + axis.unit + "\n";
+  samples.append(reinterpret_cast<const char*>(report.samples.values.data()),
+                 report.samples.values.size() * sizeof(double));
+  for (const ResultColumn& column : report.columns) results += column.name + "\n" + column.unit + "\n";
+  return {{"program", text_hash(TELLEGEN_VERSION)},
+          {"model", model_fingerprint(model)},
+          {"set", text_hash(set)},
+          {"samples", text_hash(samples)},
+          {"results", text_hash(results)},
+          {"simulation", text_hash(request.stop + "\n" + request.step + "\n" + request.method)}};
+}
+
+// All that can be wrong is told here, before the first sample.
+SweepPlan prepare(const SweepRequest& request, const Ranks& ranks) {
+  SweepPlan plan;
+  const std::vector<VaryText> vary = read_vary(request.vary);
+  SweepReport& report = plan.report;
+  report.design = design_of(request, vary);
+  report.seed = request.seed;
+  SimulationOptions& options = plan.task.simulation;
+  options.method.clear();
+  if (!request.stop.empty()) options.stop = read_seconds(named("--stop"), request.stop);
+  if (!request.step.empty()) options.step = read_seconds(named("--step"), request.step);
+  options.method = request.method;
+  options.form.clear();
+  options.start.clear();
+  options.compile = !request.interpret;
+  ReadOptions reading;
+  for (const std::string& text : request.set)
+    reading.overrides.push_back(read_assignment(named("--set"), text));
+  check_targets(request);
+  plan.task.read = [file = request.file, reading] { return read_any_model(file, reading); };
+  Model model = ranks.first() ? read_model_file(request.file, reading) : plan.task.read();
+  report.model = model.name;
+  report.file = request.file;
+  report.axes = plan.task.axes = axes_of(model, vary);
+  plan.task.outputs = split_list(request.outputs);
+  report.columns = check_task(model, plan.task);
+  if (report.columns.empty())
+    throw command_fault(command_name, "T587", "nothing to evaluate: the model has no outputs",
+                        {"give --outputs: variables and formulas, \"n3.v, r1.i*2\""});
+  report.samples = samples_of(request, report.design, report.axes);
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  report.jobs = request.jobs.empty() ? std::max(1, cores / ranks.on_this_machine()) : std::stoi(request.jobs);
+  report.ranks = ranks.size();
+  plan.journal = request.output + ".journal";
+  plan.study = fingerprints_of(model, request, report);
+  return plan;
+}
+
+// What was done before, if anything; from now on this process has the journal.
+JournalContents take_over(const SweepRequest& request, const SweepPlan& plan,
+                          std::unique_ptr<Journal>& journal) {
+  JournalContents before;
+  try {
+    if (!request.restart) before = read_journals(plan.journal, plan.study, plan.report.columns.size());
+    journal = std::make_unique<Journal>(plan.journal, plan.study, before.entries);
+  } catch (const JournalMismatch& error) {
+    throw command_fault(command_name, "T584",
+                        fmt::format("'{}' is the journal of another study", error.path.string()),
+                        {fmt::format("its {} is not the same as now", error.what_differs),
+                         "give the command that began it, or --restart to discard it, or another --output"});
+  } catch (const JournalBusy& error) {
+    throw command_fault(command_name, "T585", error.what(),
+                        {"wait for it to end, or choose another --output"});
+  } catch (const std::runtime_error& error) {
+    throw command_fault(command_name, "T402", error.what());
+  }
+  remove_journal_parts(plan.journal);
+  if (!before.entries.empty())
+    fmt::print(stderr, "resuming: {} of {} samples are in '{}'{}\n", before.entries.size(),
+               plan.report.samples.rows(), plan.journal.string(),
+               before.damaged > 0 ? fmt::format(" ({} damaged lines left out)", before.damaged) : "");
+  else if (request.resume)
+    fmt::print(stderr, "nothing to resume: beginning\n");
+  return before;
+}
+
+std::vector<std::size_t> pending_samples(const SweepPlan& plan, const JournalContents& before,
+                                         const Ranks& ranks) {
+  std::vector<char> done(plan.report.samples.rows(), 0);
+  for (const JournalEntry& entry : before.entries)
+    if (entry.sample < done.size()) done[entry.sample] = 1;
+  std::vector<std::size_t> pending;
+  int turn = 0;
+  for (std::size_t k = 0; k < done.size(); ++k)
+    if (!done[k] && turn++ % ranks.size() == ranks.rank()) pending.push_back(k);
+  return pending;
+}
+
+void run(const SweepPlan& plan, const std::vector<std::size_t>& pending, Journal& journal, bool watched) {
+  ProgressBar bar;
+  SampleLoop loop;
+  loop.evaluate = [&](std::size_t k) { return evaluate_sample(plan.task, plan.report.samples.row(k)); };
+  loop.finished = [&](std::size_t k, SampleOutcome outcome) {
+    journal.append({k, std::move(outcome.values), std::move(outcome.status)});
+  };
+  if (watched) loop.progress = std::ref(bar);
+  try {
+    run_samples(pending, plan.report.jobs, loop);
+  } catch (const std::runtime_error& error) {  // the journal cannot be written: no space
+    throw command_fault(command_name, "T402", error.what(),
+                        {"what is done is kept: the same command goes on from there"});
+  }
+}
+
+void write_results(const SweepRequest& request, const JournalContents& all, SweepPlan& plan) {
+  SweepReport& report = plan.report;
+  const std::size_t rows = report.samples.rows(), width = report.columns.size();
+  report.results.assign(width, std::vector<double>(rows));
+  report.status.assign(rows, "");
+  for (const JournalEntry& entry : all.entries) {
+    report.status[entry.sample] = entry.status;
+    for (std::size_t k = 0; k < width; ++k) report.results[k][entry.sample] = entry.values[k];
+  }
+  SampleTable table;
+  for (const Axis& axis : report.axes) {
+    table.names.push_back(axis.name);
+    table.units.push_back(axis.unit);
+  }
+  for (const ResultColumn& column : report.columns) {
+    table.names.push_back(column.name);
+    table.units.push_back(column.unit);
+  }
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto row = report.samples.row(r);
+    table.values.insert(table.values.end(), row.begin(), row.end());
+    for (std::size_t k = 0; k < width; ++k) table.values.push_back(report.results[k][r]);
+  }
+  table.status = report.status;
+  try {
+    write_csv(request.output, table);
+    report.written.push_back(request.output);
+    remove_journals(plan.journal);
+    if (!request.plot.empty() && report.failed() < rows) {
+      write_chart(request.plot, sweep_chart(report));
+      report.written.push_back(request.plot);
+    }
+    if (!request.json.empty()) {
+      report.written.push_back(request.json);
+      write_file(request.json, json_text(to_json(report)));
+    }
+  } catch (const std::runtime_error& error) {
+    throw command_fault(command_name, "T402", error.what());
+  }
+}
+
+void print(const SweepRequest& request, const SweepReport& report) {
+  if (request.wants_json && request.json.empty()) {
+    fmt::print("{}", json_text(to_json(report)));
+    return;
+  }
+  fmt::print("{}, {}: {} samples of {} {}\n\n{}\n{}", report.model, design_name(report.design),
+             report.samples.rows(), report.axes.size(), report.axes.size() == 1 ? "parameter" : "parameters",
+             sweep_tables(report), sweep_brief(report));
+  for (const std::string& file : report.written) fmt::print("wrote {}\n", file);
+}
+
+void sweep_on(Ranks& ranks, const SweepRequest& request) {
+  using Clock = std::chrono::steady_clock;
+  SweepPlan plan;
+  std::unique_ptr<Journal> journal;
+  JournalContents before;
+  // The first rank finds out what is wrong and says it once; the others follow where nothing is.
+  ranks.together([&] {
+    if (!ranks.first()) return;
+    plan = prepare(request, ranks);
+    before = take_over(request, plan, journal);
+  });
+  ranks.together([&] {
+    if (ranks.first()) return;
+    plan = prepare(request, ranks);
+    before = read_journals(plan.journal, plan.study, plan.report.columns.size(), false);
+    journal = std::make_unique<Journal>(journal_part(plan.journal, ranks.rank()), plan.study,
+                                        std::vector<JournalEntry>{});
+  });
+  const auto begin = Clock::now();
+  ranks.together([&] {
+    run(plan, pending_samples(plan, before, ranks), *journal, ranks.first() && ProgressBar::watched());
+    journal.reset();
+  });
+  if (!ranks.first()) return;
+  plan.report.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  plan.report.resumed = before.entries.size();
+  const JournalContents all = read_journals(plan.journal, plan.study, plan.report.columns.size());
+  // All in one before anything is removed: killed here, the next run still finds everything.
+  if (ranks.size() > 1) journal = std::make_unique<Journal>(plan.journal, plan.study, all.entries);
+  if (all.entries.size() != plan.report.samples.rows())
+    throw StudyError(request.file, "the journal lacks samples that were done",
+                     {"the ranks must share the folder of --output", "the same command goes on from here"});
+  write_results(request, all, plan);
+  if (plan.report.failed() < plan.report.samples.rows() || (request.wants_json && request.json.empty()))
+    print(request, plan.report);
+  if (plan.report.failed() == plan.report.samples.rows())
+    throw StudyError(request.file, "every sample failed",
+                     {"the first: " + plan.report.status.front(), "all of them: '" + request.output + "'"});
+}
+
+void sweep(const SweepRequest& request) {
+  try {
+    Ranks ranks;
+    sweep_on(ranks, request);
+  } catch (const OtherRankFailed&) {
+    std::exit(2);  // that rank has said why
+  }
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& command) {
+  auto request = std::make_shared<SweepRequest>();
+  SweepRequest& r = *request;
+  command.add_option("FILE", r.file, "model file or SPICE netlist")->required();
+
+  const char* what = "What varies";
+  command
+      .add_option("--vary", r.vary,
+                  "a parameter and its range, or its grid: R1=1ohm:10ohm, R1=1ohm:10ohm:20, "
+                  "C1=1uF:1mF:log:7, N=1,2,5; once for each")
+      ->type_name("NAME=RANGE")
+      ->allow_extra_args(false)
+      ->group(what);
+  command
+      .add_option("--design", r.design,
+                  "grid (every combination), lhs (Latin hypercube), morris (elementary effects) or sobol "
+                  "(parts of the variance)")
+      ->type_name("NAME")
+      ->group(what);
+  command.add_option("--samples", r.samples, "of lhs; of sobol: the rows of its two matrices")
+      ->type_name("COUNT")
+      ->check(not_positive_count)
+      ->group(what);
+  command.add_option("--trajectories", r.trajectories, "of morris; 20 if not given")
+      ->type_name("COUNT")
+      ->check(not_positive_count)
+      ->group(what);
+  command.add_option("--seed", r.seed, "of the random designs; 1 if not given")
+      ->type_name("NUMBER")
+      ->group(what);
+
+  const char* how = "What is run";
+  command
+      .add_option("--outputs", r.outputs,
+                  "variables and formulas, taken at the end of each run: \"n3.v, r1.i*2\"; the model's own "
+                  "if not given")
+      ->type_name("LIST")
+      ->group(how);
+  command.add_option("--set", r.set, "replace a parameter in all samples: --set R1=2ohm; once for each")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->group(how);
+  command.add_option("--stop", r.stop, "end of each run")->type_name("TIME")->group(how);
+  command.add_option("--step", r.step, "integration step")->type_name("TIME")->group(how);
+  command.add_option("--method", r.method, "integration method")->type_name("NAME")->group(how);
+  command.add_flag("--interpret", r.interpret, "do without the system's C compiler")->group(how);
+  command.add_option("--jobs", r.jobs, "samples at a time; all cores if not given")
+      ->type_name("COUNT")
+      ->check(not_positive_count)
+      ->group(how);
+  command.add_flag("--resume", r.resume, "go on from the journal (so it is done anyway)")->group(how);
+  command.add_flag("--restart", r.restart, "discard the journal of an interrupted run")->group(how);
+
+  const char* where = "Where to write";
+  command.add_option("--output", r.output, "a row for each sample")
+      ->type_name("F.csv")
+      ->required()
+      ->group(where);
+  command.add_option("--plot", r.plot, "curves, clouds or bars")->type_name("F.svg|F.png")->group(where);
+  auto* json = command.add_option("--json", r.json, "summary for machines, to a file or standard output")
+                   ->type_name("[F.json]")
+                   ->expected(0, 1)
+                   ->group(where);
+  command.callback([request, json] {
+    request->wants_json = json->count() > 0;
+    sweep(*request);
+  });
+}
+
+}  // namespace tellegen

@@ -1,0 +1,279 @@
+#include "cli/sweep_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tellegen/results/table.h"
+
+namespace tellegen {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string with_unit(const std::string& name, const std::string& unit) {
+  return unit.empty() ? name : fmt::format("{} [{}]", name, unit);
+}
+
+std::string interval_text(const SobolIndex::Interval& interval) {
+  return fmt::format("{} to {}", brief_number(interval.low, 3), brief_number(interval.high, 3));
+}
+
+std::string range_table(const SweepReport& report) {
+  TextTable table{{"result", "unit", "lowest", "mean", "highest", "deviation"}, {}};
+  for (std::size_t k = 0; k < report.columns.size(); ++k) {
+    const SampleSummary s = summary_of(report.results[k]);
+    table.rows.push_back({report.columns[k].name, report.columns[k].unit, brief_number(s.lowest, 6),
+                          brief_number(s.mean, 6), brief_number(s.highest, 6), brief_number(s.deviation)});
+  }
+  return to_text(table);
+}
+
+std::string index_table(const SweepReport& report) {
+  TextTable table;
+  const auto row = [&](std::size_t k, std::size_t c, std::vector<std::string> cells) {
+    cells.insert(cells.begin(), {c == 0 ? report.columns[k].name : "", report.axes[c].name});
+    table.rows.push_back(std::move(cells));
+  };
+  for (std::size_t k = 0; k < report.columns.size(); ++k) {
+    if (report.design == Design::morris) {
+      table.header = {"result", "parameter", "mu", "mu*", "sigma", "effects"};
+      const auto indices = morris_indices(report.axes, report.samples, report.results[k]);
+      for (std::size_t c = 0; c < indices.size(); ++c)
+        row(k, c,
+            {brief_number(indices[c].mu), brief_number(indices[c].mu_star), brief_number(indices[c].sigma),
+             std::to_string(indices[c].effects)});
+    } else if (report.design == Design::sobol) {
+      table.header = {"result", "parameter",          "first order", "95 % of a bootstrap",
+                      "total",  "95 % of a bootstrap"};
+      const auto indices = sobol_indices(report.axes.size(), report.results[k], report.seed);
+      for (std::size_t c = 0; c < indices.size(); ++c)
+        row(k, c,
+            {brief_number(indices[c].first.value), interval_text(indices[c].first),
+             brief_number(indices[c].total.value), interval_text(indices[c].total)});
+    } else if (report.design == Design::lhs) {
+      table.header = {"result", "parameter", "rank correlation"};
+      const auto correlations = rank_correlations(report.samples, report.results[k]);
+      for (std::size_t c = 0; c < correlations.size(); ++c) row(k, c, {brief_number(correlations[c])});
+    }
+  }
+  return table.rows.empty() ? "" : to_text(table);
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json indices_json(const SweepReport& report, std::size_t k) {
+  Json list = Json::array();
+  const auto names = [&](std::size_t c) { return Json{{"parameter", report.axes[c].name}}; };
+  if (report.design == Design::morris) {
+    const auto indices = morris_indices(report.axes, report.samples, report.results[k]);
+    for (std::size_t c = 0; c < indices.size(); ++c) {
+      Json one = names(c);
+      one["mu"] = number(indices[c].mu);
+      one["mu_star"] = number(indices[c].mu_star);
+      one["sigma"] = number(indices[c].sigma);
+      one["effects"] = indices[c].effects;
+      list.push_back(std::move(one));
+    }
+  } else if (report.design == Design::sobol) {
+    const auto indices = sobol_indices(report.axes.size(), report.results[k], report.seed);
+    for (std::size_t c = 0; c < indices.size(); ++c) {
+      const auto& [first, total] = indices[c];
+      Json one = names(c);
+      one["first"] = number(first.value);
+      one["first_interval"] = {number(first.low), number(first.high)};
+      one["total"] = number(total.value);
+      one["total_interval"] = {number(total.low), number(total.high)};
+      list.push_back(std::move(one));
+    }
+  } else if (report.design == Design::lhs) {
+    const auto correlations = rank_correlations(report.samples, report.results[k]);
+    for (std::size_t c = 0; c < correlations.size(); ++c) {
+      Json one = names(c);
+      one["rank_correlation"] = number(correlations[c]);
+      list.push_back(std::move(one));
+    }
+  }
+  return list;
+}
+
+// Why samples failed, the most frequent first.
+std::vector<std::pair<std::string, std::size_t>> failures(const SweepReport& report) {
+  std::map<std::string, std::size_t> counts;
+  for (const std::string& status : report.status)
+    if (!status.empty()) ++counts[status.substr(0, status.find('\n'))];
+  std::vector<std::pair<std::string, std::size_t>> list(counts.begin(), counts.end());
+  std::stable_sort(list.begin(), list.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return list;
+}
+
+ChartPanel bar_panel(const SweepReport& report, std::size_t k) {
+  const ResultColumn& column = report.columns[k];
+  ChartPanel panel{ChartPanel::What::bars, "", column.name, false, {}, {}};
+  for (const Axis& axis : report.axes) panel.names.push_back(axis.name);
+  if (report.design == Design::morris) {
+    panel.y_label = with_unit(column.name, column.unit);
+    panel.series = {{"mu*", {}, {}, {}, {}}, {"sigma", {}, {}, {}, {}}};
+    for (const MorrisIndex& index : morris_indices(report.axes, report.samples, report.results[k])) {
+      panel.series[0].y.push_back(index.mu_star);
+      panel.series[1].y.push_back(index.sigma);
+    }
+    return panel;
+  }
+  panel.series = {{"first order", {}, {}, {}, {}}, {"total", {}, {}, {}, {}}};
+  for (const SobolIndex& index : sobol_indices(report.axes.size(), report.results[k], report.seed))
+    for (int s = 0; s < 2; ++s) {
+      const auto& interval = s == 0 ? index.first : index.total;
+      panel.series[s].y.push_back(interval.value);
+      panel.series[s].low.push_back(interval.low);
+      panel.series[s].high.push_back(interval.high);
+    }
+  return panel;
+}
+
+ChartPanel over_axis(const SweepReport& report, std::size_t k, std::size_t c, ChartPanel::What what) {
+  const Axis& axis = report.axes[c];
+  return {what,
+          with_unit(axis.name, axis.unit),
+          with_unit(report.columns[k].name, report.columns[k].unit),
+          axis.log,
+          {},
+          {}};
+}
+
+// Over the axis with more values, a curve for each value of the other.
+ChartPanel grid_panel(const SweepReport& report, std::size_t k) {
+  const std::vector<Axis>& axes = report.axes;
+  const std::size_t along = axes.size() == 2 && axes[1].values.size() > axes[0].values.size() ? 1 : 0;
+  ChartPanel panel = over_axis(report, k, along, ChartPanel::What::lines);
+  std::map<double, std::size_t> series_of;
+  std::vector<std::size_t> order(report.samples.rows());
+  for (std::size_t r = 0; r < order.size(); ++r) order[r] = r;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return report.samples.row(a)[along] < report.samples.row(b)[along];
+  });
+  if (axes.size() == 2) {
+    const Axis& other = axes[1 - along];
+    std::vector<double> values = other.values;
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    for (const double value : values) {
+      series_of[value] = panel.series.size();
+      panel.series.push_back(
+          {fmt::format("{} = {} {}", other.name, brief_number(value), other.unit), {}, {}, {}, {}});
+    }
+  } else {
+    panel.series.push_back({});
+  }
+  for (const std::size_t r : order) {
+    const auto row = report.samples.row(r);
+    ChartSeries& series = panel.series[axes.size() == 2 ? series_of[row[1 - along]] : 0];
+    series.x.push_back(row[along]);
+    series.y.push_back(report.results[k][r]);
+  }
+  return panel;
+}
+
+}  // namespace
+
+std::size_t SweepReport::failed() const {
+  return status.size() - static_cast<std::size_t>(std::count(status.begin(), status.end(), ""));
+}
+
+std::string_view design_name(Design design) {
+  switch (design) {
+    case Design::grid:
+      return "grid";
+    case Design::lhs:
+      return "lhs";
+    case Design::morris:
+      return "morris";
+    case Design::sobol:
+      return "sobol";
+  }
+  return "";
+}
+
+std::string sweep_tables(const SweepReport& report) {
+  const std::string indices = index_table(report);
+  return range_table(report) + (indices.empty() ? "" : "\n" + indices);
+}
+
+std::string sweep_brief(const SweepReport& report) {
+  const std::size_t done = report.samples.rows() - report.resumed;
+  std::string text = fmt::format("{} samples in {:.3g} s ({:.3g} a second, {} {})", done, report.seconds,
+                                 report.seconds > 0.0 ? static_cast<double>(done) / report.seconds : 0.0,
+                                 report.jobs, report.jobs == 1 ? "job" : "jobs");
+  if (report.ranks > 1) text += fmt::format(" on {} ranks", report.ranks);
+  if (report.resumed > 0) text += fmt::format(", {} from before", report.resumed);
+  text += "\n";
+  if (report.failed() == 0) return text;
+  text += fmt::format("{} of {} samples failed\n", report.failed(), report.samples.rows());
+  const auto reasons = failures(report);
+  for (std::size_t k = 0; k < std::min<std::size_t>(5, reasons.size()); ++k)
+    text += fmt::format("  {} x {}\n", reasons[k].second, reasons[k].first);
+  if (reasons.size() > 5)
+    text += fmt::format("  and {} other reasons; the status column has them\n", reasons.size() - 5);
+  return text;
+}
+
+nlohmann::ordered_json to_json(const SweepReport& report) {
+  Json json{{"model", report.model},
+            {"file", report.file},
+            {"design", design_name(report.design)},
+            {"seed", report.seed},
+            {"samples", report.samples.rows()},
+            {"failed", report.failed()},
+            {"resumed", report.resumed},
+            {"seconds", report.seconds},
+            {"jobs", report.jobs},
+            {"ranks", report.ranks}};
+  auto& parameters = json["parameters"] = Json::array();
+  for (const Axis& axis : report.axes)
+    parameters.push_back({{"name", axis.name},
+                          {"unit", axis.unit},
+                          {"lower", axis.lower},
+                          {"upper", axis.upper},
+                          {"log", axis.log}});
+  auto& results = json["results"] = Json::array();
+  for (std::size_t k = 0; k < report.columns.size(); ++k) {
+    const SampleSummary s = summary_of(report.results[k]);
+    Json one{{"name", report.columns[k].name}, {"unit", report.columns[k].unit},
+             {"lowest", number(s.lowest)},     {"mean", number(s.mean)},
+             {"highest", number(s.highest)},   {"deviation", number(s.deviation)}};
+    if (report.design != Design::grid) one["indices"] = indices_json(report, k);
+    results.push_back(std::move(one));
+  }
+  auto& reasons = json["failures"] = Json::array();
+  for (const auto& [status, count] : failures(report))
+    reasons.push_back({{"status", status}, {"samples", count}});
+  json["written"] = report.written;
+  return json;
+}
+
+Chart sweep_chart(const SweepReport& report) {
+  Chart chart{fmt::format("{}, {}", report.model, design_name(report.design)), {}, 1};
+  for (std::size_t k = 0; k < report.columns.size(); ++k) {
+    if (report.design == Design::morris || report.design == Design::sobol) {
+      chart.panels.push_back(bar_panel(report, k));
+    } else if (report.design == Design::grid && report.axes.size() <= 2) {
+      chart.panels.push_back(grid_panel(report, k));
+    } else {
+      chart.columns = static_cast<int>(report.axes.size());
+      for (std::size_t c = 0; c < report.axes.size(); ++c) {
+        ChartPanel panel = over_axis(report, k, c, ChartPanel::What::points);
+        ChartSeries series;
+        for (std::size_t r = 0; r < report.samples.rows(); ++r) series.x.push_back(report.samples.row(r)[c]);
+        series.y = report.results[k];
+        panel.series.push_back(std::move(series));
+        chart.panels.push_back(std::move(panel));
+      }
+    }
+  }
+  return chart;
+}
+
+}  // namespace tellegen

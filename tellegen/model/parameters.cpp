@@ -1,0 +1,189 @@
+#include "tellegen/model/parameters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "tellegen/model/reading.h"
+
+namespace tellegen {
+namespace {
+
+Expr with_values(const Component& component, const Kind& kind, Expr formula) {
+  ExprMap<Expr> values;
+  for (Expr symbol : symbols_of(std::span(&formula, 1)))
+    for (std::size_t k = 0; k < kind.parameters.size(); ++k)
+      if (kind.parameters[k].name == symbol.name() && component.values[k].value)
+        values[symbol] = component.values[k].value;
+  return substitute(formula, values);
+}
+
+// Makes the number of a component a model parameter. Defaults that were written in it follow it.
+int promote(Model& model, int c, std::size_t k) {
+  Component& component = model.components[c];
+  const Kind& kind = model.kinds[component.kind];
+  ModelParameter parameter;
+  parameter.name = component.name + "." + kind.parameters[k].name;
+  parameter.unit = kind.parameters[k].any_unit ? "" : kind.parameters[k].unit;
+  parameter.summary = kind.parameters[k].summary;
+  parameter.symbol = model.pool->symbol("parameter(" + parameter.name + ")");
+  parameter.value = component.values[k].value;
+  parameter.number = component.values[k].number;
+  parameter.place = component.place;
+  std::vector<char> is_default(kind.parameters.size(), 0);
+  for (std::size_t j = 0; j < kind.parameters.size(); ++j) {
+    const Expr fallback = kind.parameters[j].fallback;
+    is_default[j] = fallback && !fallback.is_number() && component.values[j].constant &&
+                    component.values[j].value == with_values(component, kind, fallback);
+  }
+  component.values[k].value = parameter.symbol;
+  // As many rounds as a chain of defaults may be long.
+  for (std::size_t round = 0; round < kind.parameters.size(); ++round)
+    for (std::size_t j = 0; j < kind.parameters.size(); ++j)
+      if (is_default[j] && j != k)
+        component.values[j].value = with_values(component, kind, kind.parameters[j].fallback);
+  model.parameters.push_back(std::move(parameter));
+  return static_cast<int>(model.parameters.size()) - 1;
+}
+
+struct OwnNumber {
+  int component;
+  std::size_t parameter;
+};
+// `r1.R`, where that is a number of its own.
+std::vector<OwnNumber> own_numbers(const Model& model, const std::string& wanted = "") {
+  std::vector<OwnNumber> found;
+  int first = 0, last = static_cast<int>(model.components.size());
+  std::string_view parameter;
+  if (!wanted.empty()) {
+    const auto dot = wanted.rfind('.');
+    if (dot == std::string::npos) return found;
+    const auto component = model.component_by_name.find(wanted.substr(0, dot));
+    if (component == model.component_by_name.end()) return found;
+    first = component->second, last = first + 1;
+    parameter = std::string_view(wanted).substr(dot + 1);
+  }
+  for (int c = first; c < last; ++c) {
+    const Component& component = model.components[c];
+    const Kind& kind = model.kinds[component.kind];
+    for (std::size_t k = 0; k < kind.parameters.size(); ++k)
+      if ((wanted.empty() || kind.parameters[k].name == parameter) && component.values[k].value &&
+          component.values[k].constant && !component.values[k].table)
+        found.push_back({c, k});
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> parameter_names(const Model& model, bool all) {
+  std::vector<std::string> names;
+  for (const ModelParameter& p : model.parameters)
+    if (all || p.value.is_number()) names.push_back(p.name);
+  if (all)
+    for (const OwnNumber& n : own_numbers(model)) {
+      const Component& component = model.components[n.component];
+      names.push_back(component.name + "." + model.kinds[component.kind].parameters[n.parameter].name);
+    }
+  return names;
+}
+
+int study_parameter(Model& model, std::string_view name, const Place& place) {
+  for (std::size_t k = 0; k < model.parameters.size(); ++k)
+    if (model.parameters[k].name == name) return static_cast<int>(k);
+  if (const auto own = own_numbers(model, std::string(name)); !own.empty())
+    return promote(model, own.front().component, own.front().parameter);
+  const std::vector<std::string> known = parameter_names(model, true);
+  Place at = place;
+  if (at.file.empty()) at.file = model.file.string();
+  throw ModelError(
+      {at,
+       "T140",
+       fmt::format("the model has no parameter '{}'", name),
+       {did_you_mean(name, known),
+        known.size() <= 30 ? "its parameters: " + joined(known)
+                           : "a parameter is a name of [parameters], or a number that stands in a "
+                             "component, as r1.R"}});
+}
+
+void set_parameters(Model& model, std::span<const int> parameters, std::span<const double> values) {
+  const auto old_parameters = model.parameters;
+  const auto old_components = model.components;
+  FaultList faults;
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    ModelParameter& p = model.parameters[parameters[k]];
+    p.value = model.pool->number(values[k]);
+    p.number = values[k];
+    if (!std::isfinite(values[k]))
+      faults.add(p.place, "T125", fmt::format("parameter '{}' is not a finite number", p.name));
+  }
+  ExprMap<double> numbers;
+  ExprMap<int> index;
+  for (std::size_t k = 0; k < model.parameters.size(); ++k)
+    index[model.parameters[k].symbol] = static_cast<int>(k);
+  // A parameter may come before those it is written in.
+  std::function<double(int)> number = [&](int k) -> double {
+    ModelParameter& p = model.parameters[k];
+    if (const auto known = numbers.find(p.symbol); known != numbers.end()) return known->second;
+    for (Expr s : symbols_of(std::span(&p.value, 1)))
+      if (const auto other = index.find(s); other != index.end()) number(other->second);
+    p.number = evaluate(p.value, numbers);
+    return numbers[p.symbol] = p.number;
+  };
+  for (std::size_t k = 0; k < model.parameters.size(); ++k) number(static_cast<int>(k));
+  for (Component& component : model.components) {
+    const Kind& kind = model.kinds[component.kind];
+    for (std::size_t k = 0; k < component.values.size(); ++k) {
+      ParameterValue& v = component.values[k];
+      if (!v.value || !v.constant || v.table || v.value.is_number()) continue;
+      v.number = evaluate(v.value, numbers);
+      const std::string broken =
+          std::isfinite(v.number) ? broken_bound(kind.parameters[k], v.number) : "is not a finite number";
+      if (!broken.empty())
+        faults.add(component.place, std::isfinite(v.number) ? "T124" : "T125",
+                   fmt::format("parameter '{}' of '{}' {}", kind.parameters[k].name, component.name, broken));
+    }
+  }
+  if (faults.empty()) return;
+  model.parameters = old_parameters;
+  model.components = old_components;
+  faults.throw_if_any();
+}
+
+ParameterSlopes::ParameterSlopes(const Model& model, std::span<const int> wrt) : model_(model) {
+  const auto count = model.parameters.size();
+  slopes_.resize(count);
+  std::vector<char> done(count, 0);
+  for (std::size_t k = 0; k < count; ++k) {
+    index_[model.parameters[k].symbol] = static_cast<int>(k);
+    numbers_[model.parameters[k].symbol] = model.parameters[k].number;
+  }
+  std::function<void(int)> find = [&](int k) {
+    if (std::exchange(done[k], 1)) return;
+    const Expr value = model.parameters[k].value;
+    for (Expr s : symbols_of(std::span(&value, 1)))
+      if (const auto other = index_.find(s); other != index_.end()) find(other->second);
+    slopes_[k] = of(value);
+    // One that is asked for moves by itself, and still follows those it is written in.
+    for (std::size_t i = 0; i < wrt.size(); ++i)
+      if (wrt[i] == k) slopes_[k][static_cast<int>(i)] += 1.0;
+  };
+  for (std::size_t k = 0; k < count; ++k) find(static_cast<int>(k));
+}
+
+Slopes ParameterSlopes::of(Expr value) const {
+  Slopes total;
+  if (!value || value.is_number()) return total;
+  for (Expr s : symbols_of(std::span(&value, 1))) {
+    const auto parameter = index_.find(s);
+    if (parameter == index_.end() || slopes_[parameter->second].empty()) continue;
+    const double slope = evaluate(derivative(value, s), numbers_);
+    for (const auto& [k, inner] : slopes_[parameter->second]) total[k] += slope * inner;
+  }
+  return total;
+}
+
+}  // namespace tellegen

@@ -1,0 +1,44 @@
+// Numbers of a model that are studied: differentiated, swept, optimised, calibrated.
+//
+// All of them are model parameters. A number that stands in a component (`r1.R`) becomes one, of that name,
+// when it is first asked for; from then on nothing distinguishes the two.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tellegen/model/model.h"
+
+namespace tellegen {
+
+// The index of a parameter by its name, `R1` or `r1.R`. Throws ModelError (T140) where there is none or where
+// it is no number of its own; the nearest names are suggested.
+int study_parameter(Model& model, std::string_view name, const Place& place = {});
+
+// Names study_parameter() knows: the model's parameters that are plain numbers; with `all` those that follow
+// from others, and every number that stands in a component.
+std::vector<std::string> parameter_names(const Model& model, bool all);
+
+// Gives parameters new numbers and evaluates anew all that depends on them. Throws ModelError (T124, T125)
+// where a component's bound is broken; the model is then as before.
+void set_parameters(Model& model, std::span<const int> parameters, std::span<const double> values);
+
+// d(parameter)/d(each of the parameters asked for), where not zero: by index into `wrt`.
+using Slopes = std::map<int, double>;
+class ParameterSlopes {
+ public:
+  ParameterSlopes(const Model& model, std::span<const int> wrt);
+  Slopes of(Expr value) const;  // of an expression of parameters alone
+  const Slopes& of_parameter(int parameter) const { return slopes_[parameter]; }
+
+ private:
+  const Model& model_;
+  ExprMap<int> index_;
+  ExprMap<double> numbers_;
+  std::vector<Slopes> slopes_;
+};
+
+}  // namespace tellegen

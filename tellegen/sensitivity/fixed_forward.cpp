@@ -1,0 +1,343 @@
+// Forward sensitivities of a fixed-step run: after each step the directions of all parameters are solved for
+// with that step's own matrices, four at a time.
+//
+// A located event ends a step at a time that moves with the parameters. Its derivative follows from the
+// condition that vanishes there; the step that ends at it and the one that begins at it change their lengths,
+// and that is all: jumps of the sensitivities come out by themselves.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "tellegen/model/parameters.h"
+#include "tellegen/sensitivity/fixed_run.h"
+#include "tellegen/sensitivity/fixed_step.h"
+#include "tellegen/sensitivity/jump_watch.h"
+#include "tellegen/simulate/denormals.h"
+
+namespace tellegen {
+namespace {
+
+class ForwardLanes : public StepListener {
+ public:
+  explicit ForwardLanes(FixedRun& run)
+      : run_(run),
+        rates_(run.system.rates.size()),
+        blocks_((run.parameters + lanes - 1) / lanes),
+        held_(run.problem.initial.held),
+        x_(run.problem.initial.x),
+        formula_rates_(run.problem.initial.rates),
+        jumps_(run.system, run.request.wrt) {
+    jumps_.look(x_, 0.0);
+    const std::size_t size = lanes * rates_;
+    for (Block& block : blocks_) {
+      for (auto& d : block.past) d.assign(size, 0.0);
+      block.rate.assign(size, 0.0);
+      block.columns.assign(lanes * run.columns.size(), 0.0);
+      block.held.assign(lanes * run.system.discrete.size(), 0.0);
+    }
+    history_.resize(size);
+    values_.resize(size);
+    for (std::size_t i = 0; i < run.derivative->by_parameter().size(); ++i) {
+      const int p = run.derivative->by_parameter()[i].parameter;
+      blocks_[p / lanes].entries.push_back({static_cast<int>(i), p % lanes});
+    }
+    begin();
+  }
+
+  void stepped(NetworkStep& step, const Scheme& scheme, double t, double length) override {
+    step.columns(x_);
+    step.formula_rates(formula_rates_);
+    t_ = t;
+    length_ = length;
+    jumps_.look(x_, t);
+    StepDerivative& derivative = *run_.derivative;
+    if (!derivative.at(scheme.alpha, x_, formula_rates_, t, held_))
+      failure_ = fmt::format("the differentiated equations are singular at t = {:.9g} s", t);
+    const bool with_rates = scheme.uses_rate || run_.events || run_.plan.start_steps > 0;
+    std::vector<Slopes> drives;
+    if (with_rates && run_.projects(scheme))
+      drives = redundant_slopes(run_.system, run_.problem.storage, run_.request.wrt, t, formula_rates_);
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      Block& block = blocks_[b];
+      for (std::size_t i = 0; i < lanes * rates_; ++i)
+        history_[i] = scheme.past[0] * block.past[0][i] + scheme.past[1] * block.past[1][i] +
+                      scheme.past[2] * block.past[2][i] + scheme.past_rate * block.rate[i];
+      if (block.moving)  // the step is shorter by as much as its start is later
+        for (std::size_t k = 0; k < rates_; ++k)
+          for (int lane = 0; lane < lanes; ++lane)
+            history_[lanes * k + lane] += formula_rates_[k] / length * block.start[lane];
+      directions_.clear();
+      for (const auto& [entry, lane] : block.entries) {
+        const DerivativeEntry& e = derivative.by_parameter()[entry];
+        directions_.push_back({e.row, lane, e.value});
+      }
+      for (const DerivativeEntry& e : derivative.by_held())
+        for (int lane = 0; lane < lanes; ++lane)
+          if (const double moved = block.held[lanes * e.parameter + lane]; moved != 0.0)
+            directions_.push_back({e.row, lane, e.value * moved});
+      derivative.forward(history_.data(), directions_, values_.data(), block.columns.data());
+      if (with_rates) {
+        for (std::size_t i = 0; i < lanes * rates_; ++i)
+          block.rate[i] = scheme.alpha * values_[i] + history_[i];
+        if (run_.projects(scheme)) project(block, static_cast<int>(b), drives);
+      }
+      block.past[2].swap(block.past[1]);
+      block.past[1].swap(block.past[0]);
+      block.past[0].swap(values_);
+      std::fill_n(block.start, lanes, 0.0);
+      block.moving = false;
+    }
+    at_fixed_time_ = true;
+  }
+
+  void updated(double t, std::span<const int> taken, std::span<const double> before,
+               std::span<const double> after, bool located) override {
+    std::string names;
+    for (int k : taken)
+      if (before[k] != after[k] && run_.system.discrete[k].every == 0.0)
+        names += (names.empty() ? "" : ", ") + run_.system.discrete[k].name;
+    std::vector<double> time_slopes;
+    if (located) time_slopes = move_time(t, taken);
+    run_.updates->evaluate(x_, t);
+    std::vector<double> next(lanes * run_.system.discrete.size());
+    for (Block& block : blocks_) {
+      std::fill(next.begin(), next.end(), 0.0);
+      for (const auto& s : run_.updates->by_column())
+        for (int lane = 0; lane < lanes; ++lane)
+          next[lanes * s.formula + lane] += s.value * block.columns[lanes * run_.column_index[s.of] + lane];
+      for (const auto& s : run_.updates->by_parameter())
+        if (&block == &blocks_[s.of / lanes]) next[lanes * s.formula + s.of % lanes] += s.value;
+      for (int k : taken)
+        for (int lane = 0; lane < lanes; ++lane)
+          block.held[lanes * k + lane] =
+              next[lanes * k + lane] + run_.updates->by_time()[k] * block.start[lane];
+    }
+    held_.assign(after.begin(), after.end());
+    if (!names.empty()) events.push_back({t, std::move(names), std::move(time_slopes)});
+  }
+
+  // d(output)/dp at the time of the last step; `moving`: the derivative along a moving end of the run.
+  double slope(std::size_t output, int p, bool moving) const {
+    const Block& block = blocks_[p / lanes];
+    const std::vector<double>& columns =
+        moving || block.at_fixed_time.empty() || at_fixed_time_ ? block.columns : block.at_fixed_time;
+    double total = 0.0;
+    for (const auto& s : run_.outputs->by_column())
+      if (s.formula == static_cast<int>(output))
+        total += s.value * columns[lanes * run_.column_index[s.of] + p % lanes];
+    for (const auto& s : run_.outputs->by_parameter())
+      if (s.formula == static_cast<int>(output) && s.of == p) total += s.value;
+    if (moving) total += run_.outputs->by_time()[output] * block.start[p % lanes];
+    return total;
+  }
+  void evaluate_outputs() { run_.outputs->evaluate(x_, t_); }
+  double end_slope(int p) const { return blocks_[p / lanes].start[p % lanes]; }
+  double held_slope(int k, int p) const { return blocks_[p / lanes].held[lanes * k + p % lanes]; }
+  double held(int k) const { return held_[k]; }
+  std::span<const double> held() const { return held_; }
+  std::span<const double> x() const { return x_; }
+  std::span<const double> formula_rates() const { return formula_rates_; }
+  const std::string& failure() const { return failure_; }
+  std::span<const std::string> jump_warnings() const { return jumps_.warnings(); }
+  std::vector<RunDerivatives::Event> events;
+  std::vector<std::string> warnings;
+
+ private:
+  // Four parameters on their way through the run.
+  struct Block {
+    std::vector<double> past[3], rate;           // [rate][lane]
+    std::vector<double> columns, at_fixed_time;  // [column asked for][lane]: at the moving, at the fixed time
+    std::vector<double> held;                    // [discrete][lane]
+    std::vector<std::pair<int, int>> entries;    // of dF/dp, with their lanes
+    double start[lanes] = {};                    // d(time at which the next step begins)/dp
+    bool moving = false;
+  };
+
+  void begin() {
+    std::vector<double> x, rates;
+    run_.start->forward(run_.held_start, x, rates);
+    const std::size_t n = run_.system.size();
+    for (int p = 0; p < run_.parameters; ++p) {
+      Block& block = blocks_[p / lanes];
+      const auto lane = static_cast<std::size_t>(p % lanes);
+      const std::span<const double> of_p = std::span(x).subspan(n * p, n);
+      for (std::size_t k = 0; k < rates_; ++k) {
+        const Rate& r = run_.system.rates[k];
+        const double value = symbol_value(run_.system.groups[r.group], r.symbol, r.member, of_p);
+        for (auto& past : block.past) past[lanes * k + lane] = value;
+        block.rate[lanes * k + lane] = rates[rates_ * p + k];
+      }
+      for (std::size_t c = 0; c < run_.columns.size(); ++c)
+        block.columns[lanes * c + lane] = of_p[run_.columns[c]];
+      for (std::size_t k = 0; k < run_.system.discrete.size(); ++k)
+        block.held[lanes * k + lane] = run_.held_start[k * run_.parameters + p];
+    }
+  }
+
+  void project(Block& block, int number, const std::vector<Slopes>& drives) {
+    const auto& redundant = run_.problem.storage.redundant;
+    for (std::size_t k = 0; k < redundant.size(); ++k) {
+      double total[lanes] = {};
+      for (const auto& [p, slope] : drives[k])
+        if (p / lanes == number) total[p % lanes] += slope;
+      for (const auto& term : redundant[k].terms)
+        if (term.rate >= 0)
+          for (int lane = 0; lane < lanes; ++lane)
+            total[lane] += term.sign * block.rate[lanes * term.rate + lane];
+      std::copy_n(total, lanes, block.rate.begin() + lanes * redundant[k].rate);
+    }
+  }
+
+  // The step just taken ends at an event: by how much later it ends for each parameter.
+  std::vector<double> move_time(double t, std::span<const int> taken) {
+    run_.quantities->evaluate(x_, t);
+    // One more direction: the end of the step itself.
+    std::fill(history_.begin(), history_.end(), 0.0);
+    for (std::size_t k = 0; k < rates_; ++k) history_[lanes * k] = -formula_rates_[k] / length_;
+    directions_.clear();
+    for (const DerivativeEntry& e : run_.derivative->by_time()) directions_.push_back({e.row, 0, e.value});
+    std::vector<double> columns(lanes * run_.columns.size());
+    std::vector<double> values(lanes * rates_);
+    run_.derivative->forward(history_.data(), directions_, values.data(), columns.data());
+    std::vector<double> slopes(run_.quantities->size());
+    for (std::size_t q = 0; q < slopes.size(); ++q) slopes[q] = run_.quantities->by_time()[q];
+    for (const auto& s : run_.quantities->by_column())
+      slopes[s.formula] += s.value * columns[lanes * run_.column_index[s.of]];
+    const int q = run_.vanishing(taken, slopes);
+    if (q < 0) {
+      warnings.push_back(
+          fmt::format("the event at t = {:.9g} s has no condition that vanishes there; its time is taken as "
+                      "fixed",
+                      t));
+      return {};
+    }
+    std::vector<double> result(run_.parameters, 0.0);
+    for (const auto& s : run_.quantities->by_column())
+      if (s.formula == q)
+        for (int p = 0; p < run_.parameters; ++p)
+          result[p] -= s.value * blocks_[p / lanes].columns[lanes * run_.column_index[s.of] + p % lanes];
+    for (const auto& s : run_.quantities->by_parameter())
+      if (s.formula == q) result[s.of] -= s.value;
+    for (double& v : result) v /= slopes[q];
+    for (Block& block : blocks_) block.at_fixed_time = block.columns;
+    at_fixed_time_ = false;
+    for (int p = 0; p < run_.parameters; ++p) {
+      Block& block = blocks_[p / lanes];
+      const int lane = p % lanes;
+      for (std::size_t k = 0; k < rates_; ++k)
+        block.past[0][lanes * k + lane] += values[lanes * k] * result[p];
+      for (std::size_t c = 0; c < run_.columns.size(); ++c)
+        block.columns[lanes * c + lane] += columns[lanes * c] * result[p];
+      block.start[lane] = result[p];
+      block.moving = block.moving || result[p] != 0.0;
+    }
+    return result;
+  }
+
+  FixedRun& run_;
+  std::size_t rates_;
+  std::vector<Block> blocks_;
+  std::vector<double> held_, x_, formula_rates_, history_, values_;
+  std::vector<LaneEntry> directions_;
+  double t_ = 0.0, length_ = 0.0;
+  bool at_fixed_time_ = true;  // columns are derivatives at a fixed time
+  std::string failure_;
+  JumpWatch jumps_;
+};
+
+}  // namespace
+
+RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) {
+  FixedRun run(model, request);
+  RunDerivatives result;
+  result.method = fmt::format("forward, staggered after each step of {}", request.simulation.method);
+  if (!run.start->good())
+    throw SimulationError("the start cannot be differentiated: its equations are singular", 0.0);
+  ForwardLanes forward(run);
+  NetworkIntegrator integrator(run.problem, build_network(run.system), &forward);
+  const std::size_t width = run.outputs->size(), shown = run.first_observed();
+  const int count = run.parameters;
+  std::vector<double> row(width), best_slopes(width * count, 0.0), best(width);
+  const auto better = [&](std::size_t k) {
+    const auto what = request.observed[k - shown].what;
+    return (what == Observed::What::maximum && row[k] > best[k]) ||
+           (what == Observed::What::minimum && row[k] < best[k]);
+  };
+  const auto sample = [&](double t, bool first) {
+    forward.evaluate_outputs();
+    std::copy(run.outputs->values().begin(), run.outputs->values().end(), row.begin());
+    result.t.push_back(t);
+    for (std::size_t k = 0; k < shown; ++k) {
+      result.trajectories.push_back(row[k]);
+      for (int p = 0; p < count; ++p) result.by_parameter.push_back(forward.slope(k, p, false));
+    }
+    for (std::size_t k = shown; k < width; ++k)
+      if (first || better(k)) {
+        best[k] = row[k];
+        if (request.observed[k - shown].what != Observed::What::end)
+          for (int p = 0; p < count; ++p) best_slopes[k * count + p] = forward.slope(k, p, false);
+      }
+  };
+  sample(0.0, true);
+  const FlushDenormals flush;
+  const auto began = std::chrono::steady_clock::now();
+  const double interval = run.problem.step * static_cast<double>(run.problem.stride);
+  const std::int64_t samples = sample_count(run.problem);
+  const bool at_once = run.problem.stop_event >= 0 && run.problem.initial.held[run.problem.stop_event] != 0.0;
+  std::optional<double> ended;
+  if (at_once) ended = 0.0;
+  for (std::int64_t s = 1; s <= samples && !ended; ++s) {
+    const bool done = integrator.advance(1, row.data()) == 1;
+    ended = integrator.ended();
+    if (!forward.failure().empty() || (!done && !ended)) {
+      result.failure = forward.failure().empty() ? integrator.failure() : forward.failure();
+      return result;
+    }
+    sample(ended.value_or(interval * static_cast<double>(s)), false);
+  }
+
+  result.loop_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+
+  // The end: where it moves, so does what is observed there.
+  const double end = result.end_time = result.t.back();
+  result.end_time_gradient.assign(count, 0.0);
+  forward.evaluate_outputs();
+  std::vector<double> per_second(width, 0.0);  // d(output)/dt, where the end is a formula of parameters
+  if (ended) {
+    for (int p = 0; p < count; ++p) result.end_time_gradient[p] = forward.end_slope(p);
+  } else if (model.simulation.stop_formula) {
+    for (const auto& [p, slope] : ParameterSlopes(model, request.wrt).of(model.simulation.stop_formula))
+      result.end_time_gradient[p] = slope;
+    const auto x_rates = run.column_rates(forward.x(), forward.formula_rates(), forward.held(), end);
+    for (std::size_t k = 0; k < width; ++k) per_second[k] = run.outputs->by_time()[k];
+    for (const auto& s : run.outputs->by_column())
+      if (!x_rates.empty()) per_second[s.formula] += s.value * x_rates[s.of];
+  }
+  for (std::size_t k = shown; k < width; ++k) {
+    const Observed& observed = request.observed[k - shown];
+    if (observed.what == Observed::What::time_when) {
+      const int d = run.watch_time(observed);
+      const bool seen = d > 0 && forward.held(d - 1) != 0.0;
+      result.values.push_back(seen ? forward.held(d) : std::numeric_limits<double>::quiet_NaN());
+      for (int p = 0; p < count; ++p) result.gradient.push_back(seen ? forward.held_slope(d, p) : 0.0);
+    } else if (observed.what == Observed::What::end) {
+      result.values.push_back(run.outputs->values()[k]);
+      for (int p = 0; p < count; ++p)
+        result.gradient.push_back(
+            forward.slope(k, p, ended && !request.fixed_end_time) +
+            (request.fixed_end_time ? 0.0 : per_second[k] * result.end_time_gradient[p]));
+    } else {
+      result.values.push_back(best[k]);
+      for (int p = 0; p < count; ++p) result.gradient.push_back(best_slopes[k * count + p]);
+    }
+  }
+  result.events = std::move(forward.events);
+  result.warnings = std::move(forward.warnings);
+  for (const std::string& w : forward.jump_warnings()) result.warnings.push_back(w);
+  return result;
+}
+
+}  // namespace tellegen

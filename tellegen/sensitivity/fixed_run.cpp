@@ -1,0 +1,146 @@
+#include "tellegen/sensitivity/fixed_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tellegen {
+namespace {
+
+constexpr int bisections = 40;  // an event is found to rounding, so that its time has a derivative
+
+Problem problem_of(const EquationSystem& system, const RunRequest& request) {
+  SimulationOptions options = request.simulation;
+  if (!system.discrete.empty()) options.event_bisections = std::max(options.event_bisections, bisections);
+  std::vector<OutputColumn> outputs = request.trajectories;
+  for (const Observed& o : request.observed)
+    outputs.push_back(
+        {"", "", o.what == Observed::What::time_when ? system.model->pool->number(0) : o.value});
+  return prepare_problem(system, options, outputs);
+}
+
+Expr update_in_full_names(const EquationSystem& system, const Discrete& d) {
+  const int c = system.groups[d.group].components[d.member];
+  const Kind& kind = system.model->kinds[system.model->components[c].kind];
+  return in_full_names(*system.model, c, kind.discrete[d.held].update);
+}
+
+}  // namespace
+
+FixedRun::FixedRun(const Model& model, const RunRequest& request)
+    : request(request),
+      parameters(static_cast<int>(request.wrt.size())),
+      system(build_system(model)),
+      problem(problem_of(system, request)),
+      plan(plan_method(problem.options, problem.step)),
+      events(!Schedule(system, problem.step).empty()),
+      tableau(system) {
+  const std::span<const int> wrt = request.wrt;
+  std::vector<ColumnValue> formulas;
+  for (const OutputColumn& o : request.trajectories) formulas.push_back(column_value(system, o.value, wrt));
+  for (const Observed& o : request.observed)
+    formulas.push_back(o.what == Observed::What::time_when ? ColumnValue{model.pool->number(0), {}}
+                                                           : column_value(system, o.value, wrt));
+  outputs = std::make_unique<DifferentiatedFormulas>(system, formulas);
+  formulas.clear();
+  std::vector<ColumnValue> zeros;
+  for (const Discrete& d : system.discrete) {
+    const Expr update = update_in_full_names(system, d);
+    formulas.push_back(column_value(system, update, wrt));
+    quantities_of.emplace_back();
+    if (d.every > 0.0 || d.external) continue;
+    const Expr written = expand_names(model, update);
+    for (Expr q : switching_quantities(std::span(&written, 1))) {
+      quantities_of.back().push_back(static_cast<int>(zeros.size()));
+      zeros.push_back(column_value(system, q, wrt));
+    }
+  }
+  updates = std::make_unique<DifferentiatedFormulas>(system, formulas);
+  quantities = std::make_unique<DifferentiatedFormulas>(system, zeros);
+  column_index.assign(system.size(), -1);
+  for (const auto* list : {outputs.get(), updates.get(), quantities.get()})
+    for (std::int32_t c : list->columns())
+      if (column_index[c] < 0) {
+        column_index[c] = static_cast<std::int32_t>(columns.size());
+        columns.push_back(c);
+      }
+  derivative = std::make_unique<StepDerivative>(system, wrt, columns);
+  if (problem.options.compile) derivative->compile();
+  tableau.hold(problem.initial.held);
+  start = std::make_unique<StartDerivatives>(tableau, problem.storage, problem.initial, wrt);
+  find_held_start();
+}
+
+// Discrete variables are taken over at the start: those that follow at once, then the sampled ones once, then
+// the others again (find_initial_state). Their derivatives go the same way.
+void FixedRun::find_held_start() {
+  const std::size_t count = system.discrete.size();
+  held_start.assign(count * parameters, 0.0);
+  if (count == 0) return;
+  const ParameterSlopes slopes(*system.model, request.wrt);
+  for (std::size_t k = 0; k < count; ++k) {
+    const Discrete& d = system.discrete[k];
+    const int c = system.groups[d.group].components[d.member];
+    const Component& component = system.model->components[c];
+    const Kind& kind = system.model->kinds[component.kind];
+    ExprMap<Expr> values;
+    for (std::size_t i = 0; i < kind.parameters.size(); ++i)
+      if (component.values[i].value)
+        values[system.model->pool->symbol(kind.parameters[i].name)] = component.values[i].value;
+    for (const auto& [p, slope] : slopes.of(substitute(kind.discrete[d.held].start, values)))
+      held_start[k * parameters + p] = slope;
+  }
+  updates->evaluate(problem.initial.x, 0.0);
+  std::vector<double> x, rates;
+  for (const bool sampled : {false, true, false}) {
+    start->forward(held_start, x, rates);
+    std::vector<double> next(held_start.size(), 0.0);
+    for (const auto& s : updates->by_column())
+      for (int p = 0; p < parameters; ++p)
+        next[static_cast<std::size_t>(s.formula) * parameters + p] +=
+            s.value * x[static_cast<std::size_t>(p) * system.size() + s.of];
+    for (const auto& s : updates->by_parameter())
+      next[static_cast<std::size_t>(s.formula) * parameters + s.of] += s.value;
+    for (std::size_t k = 0; k < count; ++k)
+      if ((system.discrete[k].every > 0.0) == sampled && !system.discrete[k].external)
+        std::copy_n(next.begin() + static_cast<long>(k) * parameters, parameters,
+                    held_start.begin() + static_cast<long>(k) * parameters);
+  }
+}
+
+std::vector<double> FixedRun::column_rates(std::span<const double> x, std::span<const double> rates,
+                                           std::span<const double> held, double t) {
+  tableau.hold(held);
+  ConsistentDirections directions(tableau, problem.storage, ConsistentDirections::At::event);
+  InitialState state;
+  state.x.assign(x.begin(), x.end());
+  state.rates.assign(rates.begin(), rates.end());
+  if (!directions.factor(state, t)) return {};
+  std::vector<double> b(directions.size(), 0.0), by_time(system.size());
+  tableau.by_time(x, rates, t, by_time);
+  for (std::int32_t i = 0; i < system.size(); ++i) b[i] = -by_time[i];
+  for (std::size_t k = 0; k < rates.size(); ++k)
+    if (directions.is_state(static_cast<std::int32_t>(k))) b[system.size() + k] = rates[k];
+  directions.solve(b);
+  b.resize(system.size());
+  return b;
+}
+
+int FixedRun::vanishing(std::span<const int> taken, std::span<const double> slopes) const {
+  int best = -1;
+  double nearest = 1e-6 * problem.step;  // bisection has come far closer than this
+  for (int k : taken)
+    for (int q : quantities_of[k]) {
+      const double distance = std::abs(quantities->values()[q] / slopes[q]);
+      if (distance <= nearest) nearest = distance, best = q;
+    }
+  return best;
+}
+
+int FixedRun::watch_time(const Observed& observed) const {
+  const std::string name = observed.value.name() + ".time";
+  for (std::size_t k = 0; k < system.discrete.size(); ++k)
+    if (system.discrete[k].name == name) return static_cast<int>(k);
+  return -1;
+}
+
+}  // namespace tellegen

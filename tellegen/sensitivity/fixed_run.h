@@ -1,0 +1,53 @@
+// What differentiating a fixed-step run needs in either direction: the model as equations, its start, the
+// steps' derivative, and the formulas that are observed or decide events.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tellegen/sensitivity/formulas.h"
+#include "tellegen/sensitivity/run.h"
+#include "tellegen/sensitivity/step_derivative.h"
+#include "tellegen/simulate/network_integrator.h"
+
+namespace tellegen {
+
+struct FixedRun {
+  FixedRun(const Model& model, const RunRequest& request);
+  FixedRun(const FixedRun&) = delete;
+
+  const RunRequest& request;
+  int parameters;
+  EquationSystem system;
+  Problem problem;
+  MethodPlan plan;
+  bool events;                                         // discrete variables change
+  std::unique_ptr<DifferentiatedFormulas> outputs;     // trajectories, then what is observed
+  std::unique_ptr<DifferentiatedFormulas> updates;     // of every discrete variable
+  std::unique_ptr<DifferentiatedFormulas> quantities;  // whose zeros are events
+  std::vector<std::vector<int>> quantities_of;         // per discrete variable
+  std::vector<std::int32_t> columns;                   // that these formulas use
+  std::vector<std::int32_t> column_index;              // per column of the tableau: index in `columns`, or -1
+  std::unique_ptr<StepDerivative> derivative;
+  Tableau tableau;
+  std::unique_ptr<StartDerivatives> start;
+  std::vector<double> held_start;  // [discrete][parameter]: derivatives of discrete variables at the start
+
+  bool projects(const Scheme& scheme) const {
+    return plan.project && (scheme.uses_rate || events) && !problem.storage.redundant.empty();
+  }
+  // dx/dt of all columns at a point where x and rates are consistent.
+  std::vector<double> column_rates(std::span<const double> x, std::span<const double> rates,
+                                   std::span<const double> held, double t);
+  // Which of the quantities of the variables taken vanishes here, given the slope of each; -1: none does.
+  int vanishing(std::span<const int> taken, std::span<const double> slopes) const;
+  // Value and derivative of what is observed at the end of the run, with the end moving or not.
+  std::size_t first_observed() const { return request.trajectories.size(); }
+  // The discrete variable that is the time of a watch.
+  int watch_time(const Observed& observed) const;
+
+ private:
+  void find_held_start();
+};
+
+}  // namespace tellegen

@@ -1,0 +1,33 @@
+// Choices that jump: `if(t*f < duty, 1, 0)` inside an equation is no event to a fixed step. Where one
+// switches between two steps at a time that parameters move, the derivative of the steps misses that part; a
+// run says so.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tellegen/simulate/discrete.h"
+
+namespace tellegen {
+
+class JumpWatch {
+ public:
+  JumpWatch(const EquationSystem& system, std::span<const int> wrt);
+  void look(std::span<const double> x, double t);
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  struct Choice {
+    std::string where;
+    bool said = false;
+  };
+  std::vector<Choice> choices_;
+  std::unique_ptr<ColumnFormulas> formulas_;  // of each choice: what decides it, its two values
+  std::vector<double> now_, before_;
+  bool began_ = false;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace tellegen

@@ -1,0 +1,375 @@
+#include "tellegen/sensitivity/step_derivative.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tellegen {
+namespace {
+
+constexpr int sections = 3, directions_section = 2;
+
+}  // namespace
+
+StepDerivative::StepDerivative(const EquationSystem& system, std::span<const int> wrt,
+                               std::span<const std::int32_t> columns)
+    : system_(system),
+      linear_(linearised_system(system)),
+      network_(build_network(linear_)),
+      pool_(*system.model->pool),
+      pattern_(network_.size()) {
+  const auto rates = static_cast<std::int32_t>(system.rates.size());
+  const auto asked = static_cast<std::int32_t>(columns.size());
+  rows_[a] = SparseRows(network_.size());
+  rows_[b] = rows_[u] = rows_[r] = SparseRows(system.size());  // by direction
+  rows_[v] = rows_[w] = SparseRows(rates);
+  rows_[p] = rows_[q] = SparseRows(asked);
+  const auto slopes = group_slopes(system, wrt);
+  groups_.reserve(system.groups.size());
+  for (std::size_t g = 0; g < system.groups.size(); ++g) build_group(g, columns, slopes);
+
+  // Columns that are unknowns of the network.
+  std::vector<std::int32_t> direct;
+  for (std::int32_t c = 0; c < asked; ++c)
+    if (network_.unknown_of[columns[c]] >= 0)
+      direct.push_back(rows_[p].add(c, network_.unknown_of[columns[c]]));
+
+  lu_ = std::make_unique<SparseLu>(pattern_.build());
+  k_values_.resize(lu_->pattern().nonzeros());
+  for (Which m : {a, b, v, w, u, p, q, r}) rows_[m].build();
+  for (GroupPart& part : groups_)
+    for (Stamp& stamp : part.stamps) {
+      for (auto& [member, place] : stamp.at)
+        place = stamp.matrix == k ? pattern_.position(place) : rows_[stamp.matrix].place(place);
+      std::erase_if(stamp.at, [](const auto& at) { return at.second < 0; });
+      varies_[stamp.matrix] = varies_[stamp.matrix] || stamp.varies;
+    }
+  base_[k].assign(k_values_.size(), 0.0);
+  for (Which m : {a, b, v, w, u, p, q, r}) base_[m].assign(rows_[m].values().size(), 0.0);
+  constant_p_ = base_[p];
+  for (std::int32_t entry : direct) constant_p_[rows_[p].place(entry)] = 1.0;
+  work_.assign(static_cast<std::size_t>(system.size()) + rates + 1, 0.0);
+  right_.resize(static_cast<std::size_t>(lanes) * network_.size());
+  unknowns_.resize(right_.size());
+  columns_work_.resize(right_.size());
+}
+
+bool StepDerivative::compile() {
+  std::string source;
+  for (std::size_t g = 0; g < groups_.size(); ++g) source += groups_[g].batch.c_source(fmt::format("g{}", g));
+  const auto code = compile_c(source);
+  if (!code) return false;
+  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].batch.use(code, fmt::format("g{}", g));
+  return true;
+}
+
+void StepDerivative::build_group(std::size_t index, std::span<const std::int32_t> columns,
+                                 std::span<const std::vector<GroupSlope>> slopes) {
+  const Group& group = system_.groups[index];
+  const Group& differentiated = linear_.groups[index];
+  const NetworkGroup& placed = network_.groups[index];
+  const CondensedGroup& form = placed.form;
+  const auto g = static_cast<std::int32_t>(index);
+  std::vector<ProgramInput> inputs;
+  std::vector<InputSource> sources;
+  const auto input = [&](Expr symbol, int section, InputSource source) {
+    inputs.push_back({symbol, section});
+    sources.push_back(source);
+    return static_cast<std::int32_t>(inputs.size()) - 1;
+  };
+  const std::int32_t alpha = input(form.alpha, 0, InputSource::uniform);
+  const std::int32_t time = input(group.time, 1, InputSource::uniform);
+  const auto first_parameter = static_cast<std::int32_t>(inputs.size());
+  for (Expr s : group.parameters) input(s, 0, InputSource::member);
+
+  // What is wanted of the group, and where it goes.
+  std::vector<ProgramRoot> roots;
+  ExprMap<Expr> at_point;
+  for (const LocalSymbol& s : group.symbols) {
+    at_point[s.symbol] = point_symbol(s.symbol);
+    if (s.rate) at_point[s.rate] = point_symbol(s.rate);
+  }
+  struct Wanted {
+    Which matrix;
+    std::size_t root;
+    std::vector<std::pair<std::int32_t, std::int32_t>> at;
+  };
+  std::vector<Wanted> wanted;
+  const auto want = [&](Which matrix, Expr value, auto&& entry_of) {
+    Wanted one{matrix, roots.size(), {}};
+    for (std::int32_t m = 0; m < group.size(); ++m)
+      if (const std::int32_t e = entry_of(m); e >= 0) one.at.push_back({m, e});
+    if (one.at.empty()) return;
+    roots.push_back({value, 0});
+    wanted.push_back(std::move(one));
+  };
+  const auto rate = [&](int which, std::int32_t m) { return group.first_rate[m] + which; };
+  const LinearGroup linear = linear_group(linear_, differentiated, form);
+  for (const auto& c : linear.row_by_terminal)
+    want(k, c.value,
+         [&](std::int32_t m) { return pattern_.add(placed.rows[c.row][m], placed.terminals[c.column][m]); });
+  for (const auto& c : linear.row_by_history)
+    want(a, c.value, [&](std::int32_t m) { return rows_[a].add(placed.rows[c.row][m], rate(c.column, m)); });
+  for (const auto& c : linear.row_by_direction)
+    want(b, c.value,
+         [&](std::int32_t m) { return rows_[b].add(group.first_row[m] + c.column, placed.rows[c.row][m]); });
+  for (const auto& c : linear.value_by_terminal)
+    want(v, c.value,
+         [&](std::int32_t m) { return rows_[v].add(rate(c.row, m), placed.terminals[c.column][m]); });
+  for (const auto& c : linear.value_by_history)
+    want(w, c.value, [&](std::int32_t m) { return rows_[w].add(rate(c.row, m), rate(c.column, m)); });
+  for (const auto& c : linear.value_by_direction)
+    want(u, c.value,
+         [&](std::int32_t m) { return rows_[u].add(group.first_row[m] + c.column, rate(c.row, m)); });
+
+  // Columns asked for that are condensed inside members of this group.
+  std::map<std::pair<int, std::int32_t>, std::int32_t> asked;  // (what, member) -> column asked for
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (network_.unknown_of[columns[c]] >= 0) continue;
+    const ColumnOwner owner = owner_of(system_, columns[c]);
+    if (owner.component < 0 || system_.group_of[owner.component] != g) continue;
+    const int what = owner.node >= 0 ? static_cast<int>(group.symbols.size()) + owner.node : owner.symbol;
+    asked[{what, system_.member_of[owner.component]}] = static_cast<std::int32_t>(c);
+  }
+  if (!asked.empty()) {
+    const LinearGroup recovered = linear_recovery(linear_, differentiated, form);
+    const auto column = [&](int what, std::int32_t m) {
+      const auto found = asked.find({what, m});
+      return found == asked.end() ? -1 : found->second;
+    };
+    const auto only_asked = [&](int what, std::int32_t m, auto&& add) {
+      const std::int32_t c = column(what, m);
+      return c < 0 ? -1 : add(c);
+    };
+    for (const auto& c : recovered.value_by_terminal)
+      want(p, c.value, [&](std::int32_t m) {
+        return only_asked(c.row, m, [&](auto at) { return rows_[p].add(at, placed.terminals[c.column][m]); });
+      });
+    for (const auto& c : recovered.value_by_history)
+      want(q, c.value, [&](std::int32_t m) {
+        return only_asked(c.row, m, [&](auto at) { return rows_[q].add(at, rate(c.column, m)); });
+      });
+    for (const auto& c : recovered.value_by_direction)
+      want(r, c.value, [&](std::int32_t m) {
+        return only_asked(c.row, m, [&](auto at) { return rows_[r].add(group.first_row[m] + c.column, at); });
+      });
+  }
+
+  // dF/d(number) of the numbers that follow a parameter or are discrete variables, and dF/dt.
+  std::set<int> slots(group.held.begin(), group.held.end());
+  for (const auto& list : slopes)
+    for (const GroupSlope& s : list)
+      if (s.group == g) slots.insert(s.slot);
+  std::map<std::pair<int, int>, std::size_t> slope_root;  // (equation, slot; -1: time) -> root
+  for (int equation = 0; equation < static_cast<int>(group.residuals.size()); ++equation) {
+    const auto add = [&](int slot, Expr by) {
+      const Expr slope = derivative(group.residuals[equation], by);
+      if (slope.is_number(0)) return;
+      slope_root[{equation, slot}] = roots.size();
+      roots.push_back({substitute(slope, at_point), directions_section});
+    };
+    for (int slot : slots) add(slot, group.parameters[slot]);
+    add(-1, group.time);
+  }
+
+  // Points: differences of columns, and rates.
+  std::vector<Expr> used_list;
+  for (const ProgramRoot& root : roots) used_list.push_back(root.value);
+  const auto used_symbols = symbols_of(used_list);
+  const std::set<Expr> used(used_symbols.begin(), used_symbols.end());
+  Assignments points(pool_);
+  struct Gathered {
+    std::int32_t input;
+    const std::vector<std::int32_t>* columns;  // null: a rate
+    int rate;
+  };
+  std::vector<Gathered> gathered;
+  const auto is_used = [&](Expr symbol) { return used.contains(symbol); };
+  for (std::size_t s = 0; s < group.symbols.size(); ++s) {
+    const LocalSymbol& local = group.symbols[s];
+    if (const Expr point = point_symbol(local.symbol); is_used(point)) {
+      const Expr plus = pool_.symbol(fmt::format("~plus{}", s));
+      gathered.push_back({input(plus, 1, InputSource::gather), &group.plus[s], -1});
+      const auto& minus_columns = group.minus[s];
+      if (std::any_of(minus_columns.begin(), minus_columns.end(), [](std::int32_t c) { return c >= 0; })) {
+        const Expr minus = pool_.symbol(fmt::format("~minus{}", s));
+        gathered.push_back({input(minus, 1, InputSource::gather), &group.minus[s], -1});
+        points.assign(point, plus - minus);
+      } else {
+        points.assign(point, plus);
+      }
+    }
+    if (local.rate && is_used(point_symbol(local.rate))) {
+      const auto which = std::find(group.rated.begin(), group.rated.end(), static_cast<int>(s));
+      gathered.push_back({input(point_symbol(local.rate), 1, InputSource::gather), nullptr,
+                          static_cast<int>(which - group.rated.begin())});
+    }
+  }
+
+  Program program = make_program(pool_, inputs, points.list(), roots, sections);
+  const std::vector<std::int32_t> root_register = program.roots, section_of = program.section_of;
+  GroupPart part{Batch(std::move(program), std::move(sources), root_register, group.size()),
+                 alpha,
+                 time,
+                 first_parameter,
+                 {}};
+  part.batch.allocate();
+  for (std::size_t s = 0; s < group.parameters.size(); ++s)
+    std::copy(group.values[s].begin(), group.values[s].end(),
+              part.batch.array(first_parameter + static_cast<std::int32_t>(s)));
+  const auto zero = system_.size() + static_cast<std::int32_t>(system_.rates.size());
+  for (const Gathered& x : gathered)
+    for (std::int32_t m = 0; m < group.size(); ++m) {
+      const std::int32_t from = x.columns ? (*x.columns)[m] : system_.size() + rate(x.rate, m);
+      part.batch.index(x.input)[m] = from < 0 ? zero : from;
+    }
+  for (Wanted& one : wanted)
+    part.stamps.push_back(
+        {one.matrix, root_register[one.root], section_of[root_register[one.root]] > 0, std::move(one.at)});
+
+  const auto add_terms = [&](int slot, std::int32_t m, int of, double factor, std::vector<Term>& terms,
+                             std::vector<DerivativeEntry>& entries) {
+    for (int equation = 0; equation < static_cast<int>(group.residuals.size()); ++equation)
+      if (const auto found = slope_root.find({equation, slot}); found != slope_root.end()) {
+        terms.push_back({g, root_register[found->second], m, factor});
+        entries.push_back({group.first_row[m] + equation, of, 0.0});
+      }
+  };
+  for (std::size_t which = 0; which < slopes.size(); ++which)
+    for (const GroupSlope& s : slopes[which])
+      if (s.group == g)
+        add_terms(s.slot, s.member, static_cast<int>(which), s.slope, parameter_terms_, by_parameter_);
+  for (std::size_t d = 0; d < system_.discrete.size(); ++d)
+    if (system_.discrete[d].group == g)
+      add_terms(held_slot(system_, system_.discrete[d]), system_.discrete[d].member, static_cast<int>(d), 1.0,
+                held_terms_, by_held_);
+  for (std::int32_t m = 0; m < group.size(); ++m) add_terms(-1, m, 0, 1.0, time_terms_, by_time_);
+  groups_.push_back(std::move(part));
+}
+
+double* StepDerivative::values_of(Which matrix) {
+  return matrix == k ? k_values_.data() : rows_[matrix].values().data();
+}
+
+// Constant entries into the bases, or bases and varying entries into the matrices.
+void StepDerivative::fill(bool varying) {
+  for (int m = 0; m < count; ++m) {
+    if (!varying)
+      std::fill(base_[m].begin(), base_[m].end(), 0.0);
+    else if (varies_[m] || dirty_)
+      std::copy(base_[m].begin(), base_[m].end(), values_of(static_cast<Which>(m)));
+  }
+  if (!varying) base_[p] = constant_p_;
+  for (GroupPart& part : groups_)
+    for (const Stamp& stamp : part.stamps) {
+      if (stamp.varies != varying) continue;
+      double* to = varying ? values_of(stamp.matrix) : base_[stamp.matrix].data();
+      const double* from = part.batch.array(stamp.reg);
+      for (const auto& [member, place] : stamp.at) to[place] += from[member];
+    }
+}
+
+void StepDerivative::evaluate(std::span<const Term> terms, std::vector<DerivativeEntry>& entries) {
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    entries[i].value = terms[i].factor * groups_[terms[i].group].batch.array(terms[i].reg)[terms[i].member];
+}
+
+bool StepDerivative::at(double alpha, std::span<const double> x, std::span<const double> rates, double t,
+                        std::span<const double> held) {
+  std::copy(x.begin(), x.end(), work_.begin());
+  std::copy(rates.begin(), rates.end(), work_.begin() + static_cast<long>(x.size()));
+  dirty_ = alpha != alpha_ || !std::equal(held.begin(), held.end(), held_.begin(), held_.end());
+  if (dirty_) {
+    alpha_ = alpha;
+    held_.assign(held.begin(), held.end());
+    for (std::size_t d = 0; d < held.size(); ++d) {
+      const Discrete& discrete = system_.discrete[d];
+      GroupPart& part = groups_[discrete.group];
+      part.batch.array(part.first_parameter + held_slot(system_, discrete))[discrete.member] = held[d];
+    }
+    for (GroupPart& part : groups_) {
+      part.batch.uniform(part.alpha) = alpha;
+      part.batch.run(0, work_.data());
+    }
+    fill(false);
+  }
+  for (GroupPart& part : groups_) {
+    part.batch.uniform(part.time) = t;
+    for (int section = 1; section < sections; ++section) part.batch.run(section, work_.data());
+  }
+  const bool any = std::any_of(varies_, varies_ + count, [](bool varies) { return varies; });
+  if (any || dirty_) fill(true);
+  evaluate(parameter_terms_, by_parameter_);
+  evaluate(held_terms_, by_held_);
+  evaluate(time_terms_, by_time_);
+  if (varies_[k] || dirty_) {
+    solver_.reset();
+    steady_ = 0;
+    ++factorisations_;
+    return lu_->refactor(k_values_);
+  }
+  // Rewriting the factors pays once the matrix has settled.
+  if (!solver_ && ++steady_ == 3) solver_ = std::make_unique<LaneSolver>(*lu_);
+  return true;
+}
+
+void StepDerivative::forward(const double* history, std::span<const LaneEntry> directions, double* values,
+                             double* columns) {
+  std::fill(right_.begin(), right_.end(), 0.0);
+  rows_[a].add_product(-1.0, history, right_.data());
+  const auto scatter = [&](Which matrix, double factor, double* to) {
+    const SparseRows& m = rows_[matrix];
+    for (const LaneEntry& e : directions)
+      for (std::int32_t i = m.begin(e.row); i < m.end(e.row); ++i)
+        to[lanes * m.column(i) + e.lane] += factor * e.value * m.value(i);
+  };
+  scatter(b, -1.0, right_.data());
+  if (solver_) {
+    solver_->solve(right_.data(), unknowns_.data());
+  } else {
+    const auto n = network_.size();
+    for (std::int32_t i = 0; i < n; ++i)
+      for (int lane = 0; lane < lanes; ++lane)
+        columns_work_[static_cast<std::size_t>(lane) * n + i] =
+            right_[static_cast<std::size_t>(lanes) * i + lane];
+    lu_->solve_columns(columns_work_.data(), lanes);
+    for (std::int32_t i = 0; i < n; ++i)
+      for (int lane = 0; lane < lanes; ++lane)
+        unknowns_[static_cast<std::size_t>(lanes) * i + lane] =
+            columns_work_[static_cast<std::size_t>(lane) * n + i];
+  }
+  std::fill(values, values + static_cast<std::size_t>(lanes) * system_.rates.size(), 0.0);
+  rows_[v].add_product(1.0, unknowns_.data(), values);
+  rows_[w].add_product(1.0, history, values);
+  scatter(u, 1.0, values);
+  if (!columns) return;
+  std::fill(columns, columns + static_cast<std::size_t>(lanes) * rows_[p].rows(), 0.0);
+  rows_[p].add_product(1.0, unknowns_.data(), columns);
+  rows_[q].add_product(1.0, history, columns);
+  scatter(r, 1.0, columns);
+}
+
+void StepDerivative::backward(std::span<const double> values, std::span<const double> columns,
+                              std::span<double> history, std::span<double> directions) {
+  const auto n = static_cast<std::size_t>(network_.size());
+  std::fill_n(right_.begin(), n, 0.0);
+  rows_[v].add_transposed(1.0, values.data(), right_.data());
+  if (!columns.empty()) rows_[p].add_transposed(1.0, columns.data(), right_.data());
+  lu_->solve_transposed(right_.data());
+  rows_[w].add_transposed(1.0, values.data(), history.data());
+  if (!columns.empty()) rows_[q].add_transposed(1.0, columns.data(), history.data());
+  rows_[a].add_transposed(-1.0, right_.data(), history.data());
+  const auto gather = [&](Which matrix, std::int32_t row, const double* from) {
+    double sum = 0.0;
+    const SparseRows& m = rows_[matrix];
+    for (std::int32_t i = m.begin(row); i < m.end(row); ++i) sum += m.value(i) * from[m.column(i)];
+    return sum;
+  };
+  for (std::int32_t row = system_.node_columns; row < system_.size(); ++row)
+    directions[row] = gather(u, row, values.data()) - gather(b, row, right_.data()) +
+                      (columns.empty() ? 0.0 : gather(r, row, columns.data()));
+}
+
+}  // namespace tellegen

@@ -1,0 +1,71 @@
+#include "tellegen/simulate/conditions.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tellegen {
+
+Conditions::Conditions(const EquationSystem& system) : system_(system), updates_(make_list()) {}
+
+ColumnFormulas Conditions::make_list() {
+  const Model& model = *system_.model;
+  Pool& pool = *model.pool;
+  for (std::size_t g = 0; g < system_.groups.size(); ++g) {
+    const Group& group = system_.groups[g];
+    std::vector<ProgramRoot> roots;
+    for (Expr e : switching_quantities(group.residuals)) {
+      ExprMap<Expr> visible;
+      for (const KindDiscrete& d : model.kinds[group.kind].discrete)
+        visible[d.held] = model.kinds[group.kind].variables[d.variable].symbol;
+      roots.push_back({substitute(e, visible), 0});
+    }
+    std::vector<ProgramInput> inputs;
+    for (const LocalSymbol& s : group.symbols) inputs.push_back({s.symbol, 0});
+    for (int s : group.rated) inputs.push_back({group.symbols[s].rate, 0});
+    for (Expr p : group.parameters) inputs.push_back({p, 0});
+    inputs.push_back({group.time, 0});
+    programs_.push_back(make_program(pool, inputs, {}, roots, 1));
+    for (std::int32_t m = 0; m < group.size(); ++m)
+      for (const ProgramRoot& root : roots)
+        list_.push_back(
+            {model.components[group.components[m]].name, static_cast<std::int32_t>(g), m, root.value});
+    registers_.resize(std::max<std::size_t>(registers_.size(), programs_.back().registers));
+  }
+  of_equations_ = list_.size();
+  std::vector<Expr> quantities;
+  ExprMap<char> known;  // a watch's two variables ask the same
+  for (const Discrete& d : system_.discrete) {
+    if (d.every > 0.0) continue;
+    const int component = system_.groups[d.group].components[d.member];
+    const Expr update = model.kinds[model.components[component].kind].discrete[d.held].update;
+    const Expr full = expand_names(model, in_full_names(model, component, update));
+    for (Expr e : switching_quantities(std::span(&full, 1))) {
+      const Expr in_numbers = in_columns(system_, e);
+      if (std::exchange(known[in_numbers], 1)) continue;
+      quantities.push_back(in_numbers);
+      list_.push_back({d.name, -1, -1, e});
+    }
+  }
+  return {system_, quantities};
+}
+
+void Conditions::evaluate(std::span<const double> x, std::span<const double> rates, double t,
+                          double* values) {
+  for (std::size_t g = 0; g < programs_.size(); ++g) {
+    const Program& program = programs_[g];
+    if (program.roots.empty()) continue;
+    const Group& group = system_.groups[g];
+    for (std::int32_t m = 0; m < group.size(); ++m) {
+      double* r = registers_.data();
+      for (int s = 0; s < static_cast<int>(group.symbols.size()); ++s) *r++ = symbol_value(group, s, m, x);
+      for (std::size_t k = 0; k < group.rated.size(); ++k) *r++ = rates[group.first_rate[m] + k];
+      for (const auto& v : group.values) *r++ = v[m];
+      *r++ = t;
+      interpret(program, 0, registers_.data());
+      for (std::int32_t root : program.roots) *values++ = registers_[root];
+    }
+  }
+  updates_.evaluate(x, t, values);
+}
+
+}  // namespace tellegen

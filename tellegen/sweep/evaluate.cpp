@@ -1,0 +1,153 @@
+#include "tellegen/sweep/evaluate.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "tellegen/model/parameters.h"
+#include "tellegen/model/reading.h"
+#include "tellegen/model/units.h"
+#include "tellegen/sweep/journal.h"
+
+namespace tellegen {
+namespace {
+
+const Place command_line{"tellegen sweep", 0};
+
+std::vector<OutputColumn> columns_of(const Model& model, const SampleTask& task) {
+  std::vector<OutputColumn> columns;
+  FaultList faults;
+  for (const std::string& text : task.outputs) {
+    try {
+      OutputColumn column{text, "", parse_value(model, text, command_line)};
+      for (const ModelOutput& output : model.outputs)
+        if (output.name == text) column.unit = output.unit;
+      if (column.unit.empty() && column.value.is_symbol())
+        if (const auto variable = find_variable(model, column.value.name()))
+          column.unit = variable_unit(model, *variable);
+      columns.push_back(std::move(column));
+    } catch (const ModelError& error) {
+      faults.add(error);
+    }
+  }
+  faults.throw_if_any();
+  return columns;
+}
+
+// Indices of the axes' parameters.
+std::vector<int> parameters_of(Model& model, const SampleTask& task) {
+  std::vector<int> parameters;
+  FaultList faults;
+  for (const Axis& axis : task.axes) {
+    try {
+      parameters.push_back(study_parameter(model, axis.name, command_line));
+    } catch (const ModelError& error) {
+      faults.add(error);
+    }
+  }
+  faults.throw_if_any();
+  return parameters;
+}
+
+// The end of the run may follow from the parameters that vary.
+void evaluate_stop(Model& model) {
+  if (!model.simulation.stop_formula) return;
+  ExprMap<double> numbers;
+  for (const ModelParameter& p : model.parameters) numbers[p.symbol] = p.number;
+  model.simulation.stop = evaluate(model.simulation.stop_formula, numbers);
+}
+
+std::vector<double> run(const SampleTask& task, std::span<const double> numbers) {
+  Model model = task.read();
+  const std::vector<int> parameters = parameters_of(model, task);
+  std::vector<double> si(numbers.begin(), numbers.end());
+  for (std::size_t k = 0; k < si.size(); ++k)
+    if (!task.axes[k].unit.empty()) si[k] = units().to_si(si[k], task.axes[k].unit);
+  set_parameters(model, parameters, si);
+  evaluate_stop(model);
+  const SimulationOptions options = complete_options(model, task.simulation);
+  Simulation simulation(model, options, columns_of(model, task));
+  const SimulationResult result = simulation.run();
+  if (!result.failure.empty()) throw std::runtime_error(result.failure);
+  return {result.values.end() - static_cast<std::ptrdiff_t>(result.names.size()), result.values.end()};
+}
+
+// One line, without the place: the model's file and line would be the same in every row.
+std::string first_fault(const ModelError& error) {
+  const Fault& fault = error.faults().front();
+  return fmt::format("{}: {}", fault.code, fault.message);
+}
+
+std::string bytes_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void add_tables(Expr value, std::set<const Table*>& tables) {
+  if (!value) return;
+  for (const Expr node : nodes_of(std::span(&value, 1)))
+    if (node.op() == Op::lookup) tables.insert(node.table().get());
+}
+
+}  // namespace
+
+std::vector<ResultColumn> check_task(Model& model, SampleTask& task) {
+  parameters_of(model, task);
+  complete_options(model, task.simulation);
+  if (task.outputs.empty())
+    for (const ModelOutput& output : model.outputs) task.outputs.push_back(output.name);
+  std::vector<ResultColumn> results;
+  for (const OutputColumn& column : columns_of(model, task)) results.push_back({column.name, column.unit});
+  return results;
+}
+
+SampleOutcome evaluate_sample(const SampleTask& task, std::span<const double> numbers) {
+  SampleOutcome outcome;
+  try {
+    outcome.values = run(task, numbers);
+    for (std::size_t k = 0; k < outcome.values.size(); ++k)
+      if (!std::isfinite(outcome.values[k]))
+        outcome.status = fmt::format("'{}' is not finite at the end of the run", task.outputs[k]);
+  } catch (const ModelError& error) {
+    outcome.status = first_fault(error);
+  } catch (const std::exception& error) {  // no consistent start, no convergence, ...
+    outcome.status = error.what();
+  }
+  // Of a failed sample nothing is reported: half a row would be taken for a result.
+  if (!outcome.status.empty())
+    outcome.values.assign(task.outputs.size(), std::numeric_limits<double>::quiet_NaN());
+  return outcome;
+}
+
+std::string model_fingerprint(const Model& model) {
+  std::set<std::string> files{model.file.string()};
+  std::set<const Table*> tables;
+  for (const Kind& kind : model.kinds) files.insert(kind.place.file);
+  for (const Component& component : model.components) {
+    files.insert(component.place.file);
+    for (const ParameterValue& v : component.values) {
+      add_tables(v.value, tables);
+      if (v.table) tables.insert(v.table.get());
+    }
+  }
+  for (const ModelInput& input : model.inputs) add_tables(input.value, tables);
+  std::multiset<std::string> hashes;  // in no order that an address or a folder could change
+  for (const std::string& file : files) hashes.insert(text_hash(bytes_of(file)));
+  for (const Table* table : tables) {
+    std::string numbers = fmt::format("{}", static_cast<int>(table->interpolation));
+    for (const auto* list : {&table->x, &table->c})
+      for (const double v : *list) numbers += fmt::format(" {}", v);
+    hashes.insert(text_hash(numbers));
+  }
+  std::string all;
+  for (const std::string& hash : hashes) all += hash;
+  return text_hash(all);
+}
+
+}  // namespace tellegen

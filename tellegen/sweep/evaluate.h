@@ -1,0 +1,41 @@
+// One sample of a study: a model with these numbers, run, and what came out of it.
+//
+// Every sample reads the model anew. A pool of expressions only grows, belongs to one thread, and orders sums
+// by the age of their terms: in a pool with a history the last digits would depend on the samples that went
+// before, and a study on two cores or after a restart would not repeat to the last bit.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tellegen/simulate/simulate.h"
+#include "tellegen/sweep/run_samples.h"
+#include "tellegen/sweep/samples.h"
+
+namespace tellegen {
+
+struct ResultColumn {
+  std::string name, unit;  // empty unit: SI
+};
+
+struct SampleTask {
+  std::function<Model()> read;        // a model of one's own, from any thread
+  std::vector<Axis> axes;             // their names and units
+  std::vector<std::string> outputs;   // formulas whose value at the end of a run is taken
+  SimulationOptions simulation = {};  // over the model's own
+};
+
+// The names and units of the results. Throws ModelError where a name or a setting is wrong: told before any
+// sample is run. Outputs that are not given are the model's sensors and outputs.
+std::vector<ResultColumn> check_task(Model& model, SampleTask& task);
+
+// What is wrong with one sample is told in its status; nothing is thrown.
+SampleOutcome evaluate_sample(const SampleTask& task, std::span<const double> numbers);
+
+// A hash of everything the model was read from: its file, its kinds and its tables.
+std::string model_fingerprint(const Model& model);
+
+}  // namespace tellegen

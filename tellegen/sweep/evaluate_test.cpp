@@ -1,0 +1,109 @@
+#include "tellegen/sweep/evaluate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tellegen/model/read.h"
+#include "tellegen/results/test_folder.h"
+#include "tellegen/sweep/journal.h"
+
+namespace tellegen {
+namespace {
+
+const char* const divider = R"(
+[parameters]
+R1 = "1 kohm"
+[components]
+source = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "10 V" }
+r1 = { kind = "electrical.resistor", p = "a", n = "b", R = "R1" }
+r2 = { kind = "electrical.resistor", p = "b", n = "datum", R = "1 kohm" }
+c2 = { kind = "electrical.capacitor", p = "b", n = "datum", C = "1 uF" }
+[outputs]
+V = { value = "b.v", unit = "mV" }
+[simulation]
+stop = "1 ms"
+step = "0.1 ms"
+method = "exact"
+)";
+
+SampleTask task_of(std::vector<Axis> axes, std::vector<std::string> outputs = {}) {
+  SampleTask task;
+  task.read = [] { return read_model_text(divider, "divider.toml"); };
+  task.axes = std::move(axes);
+  task.outputs = std::move(outputs);
+  task.simulation.method = task.simulation.form = task.simulation.start = "";
+  Model model = task.read();
+  check_task(model, task);
+  return task;
+}
+
+TEST(Evaluate, takes_the_value_at_the_end_in_the_output_s_unit) {
+  const SampleTask task = task_of({{"R1", "kohm"}, {"c2.C", "F"}});
+  const std::vector<double> sample{3.0, 2e-6};
+  const SampleOutcome outcome = evaluate_sample(task, sample);
+  EXPECT_EQ(outcome.status, "");
+  // From 0 V to 10 V/4, with (3 kohm || 1 kohm) 2 uF.
+  ASSERT_EQ(outcome.values.size(), 1u);
+  EXPECT_NEAR(outcome.values[0], 2500 * (1 - std::exp(-1e-3 / (750 * 2e-6))), 1e-6);
+}
+
+TEST(Evaluate, a_broken_bound_is_the_sample_s_status) {
+  const SampleTask task = task_of({{"r2.R", "ohm"}}, {"b.v", "r1.i"});
+  const std::vector<double> negative{-1.0}, good{1.0};
+  const SampleOutcome outcome = evaluate_sample(task, negative);
+  EXPECT_NE(outcome.status.find("T124: parameter 'R' of 'r2'"), std::string::npos) << outcome.status;
+  ASSERT_EQ(outcome.values.size(), 2u);
+  EXPECT_TRUE(std::isnan(outcome.values[0]));
+  EXPECT_EQ(evaluate_sample(task, good).status, "");
+}
+
+TEST(Evaluate, a_result_that_is_not_finite_is_the_sample_s_status) {
+  const SampleTask task = task_of({{"R1", "ohm"}}, {"log(R1 - 1000)*b.v"});
+  const std::vector<double> sample{500.0};
+  EXPECT_NE(evaluate_sample(task, sample).status.find("not finite"), std::string::npos);
+}
+
+TEST(Evaluate, does_not_depend_on_the_samples_before) {
+  const SampleTask task = task_of({{"R1", "ohm"}, {"c2.C", "F"}}, {"b.v", "b.v*R1/3 + c2.i"});
+  const std::vector<double> sample{1234.5, 1.1e-6};
+  const std::vector<double> first = evaluate_sample(task, sample).values;
+  for (const double r : {10.0, 1234.5, 99.0}) {
+    const std::vector<double> other{r, 1.1e-6};
+    evaluate_sample(task, other);
+  }
+  EXPECT_EQ(evaluate_sample(task, sample).values, first);
+}
+
+TEST(Evaluate, tells_unknown_names_before_any_sample) {
+  SampleTask task = task_of({{"R1", "ohm"}});
+  Model model = task.read();
+  task.axes = {{"R11", ""}};
+  EXPECT_NE(message_of([&] { check_task(model, task); }).find("did you mean 'R1'?"), std::string::npos);
+  task.axes = {{"R1", ""}};
+  task.outputs = {"bb.v"};
+  EXPECT_NE(message_of([&] { check_task(model, task); }).find("bb.v"), std::string::npos);
+}
+
+TEST(Evaluate, a_fingerprint_changes_with_the_file_and_with_its_tables) {
+  TestFolder folder;
+  const std::string model = R"(
+[inputs]
+u = { table = "u.csv", column = "u" }
+[components]
+source = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "u" }
+r1 = { kind = "electrical.resistor", p = "a", n = "datum", R = "1 ohm" }
+)";
+  const auto fingerprint = [&](const std::string& text, const std::string& table) {
+    put(folder / "m.toml", text);
+    put(folder / "u.csv", table);
+    return model_fingerprint(read_model(folder / "m.toml"));
+  };
+  const std::string one = fingerprint(model, "t,u\n0,1\n1,2\n");
+  EXPECT_EQ(fingerprint(model, "t,u\n0,1\n1,2\n"), one);
+  EXPECT_NE(fingerprint(model, "t,u\n0,1\n1,3\n"), one);
+  EXPECT_NE(fingerprint(model + "# other\n", "t,u\n0,1\n1,2\n"), one);
+}
+
+}  // namespace
+}  // namespace tellegen

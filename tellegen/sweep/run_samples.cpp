@@ -1,0 +1,53 @@
+#include "tellegen/sweep/run_samples.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace tellegen {
+
+void run_samples(std::span<const std::size_t> samples, int jobs, const SampleLoop& loop) {
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;  // guards all below
+  std::condition_variable changed;
+  std::size_t done = 0;
+  int running = 0;
+  std::exception_ptr error;
+
+  const auto work = [&] {
+    try {
+      for (std::size_t k; (k = next++) < samples.size();) {
+        SampleOutcome outcome = loop.evaluate(samples[k]);
+        const std::lock_guard lock(mutex);
+        loop.finished(samples[k], std::move(outcome));
+        ++done;
+      }
+    } catch (...) {
+      next = samples.size();  // nobody takes another
+      const std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    --running;
+    changed.notify_one();
+  };
+
+  std::vector<std::jthread> threads;
+  {
+    std::unique_lock lock(mutex);
+    for (int j = 0; j < jobs && static_cast<std::size_t>(j) < samples.size(); ++j, ++running)
+      threads.emplace_back(work);
+    while (running > 0) {
+      changed.wait_for(lock, std::chrono::milliseconds(100));
+      const double fraction = static_cast<double>(done) / static_cast<double>(samples.size());
+      if (loop.progress) loop.progress(fraction);
+    }
+  }
+  threads.clear();  // joined
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace tellegen

@@ -1,0 +1,67 @@
+// Every shipped model: forward sensitivities, the adjoint and finite differences say the same.
+#include <filesystem>
+
+#include "tellegen/sensitivity/test_study.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> models() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(TELLEGEN_SOURCE_DIR "/models"))
+    if (fs::exists(entry.path() / "model.toml")) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class EveryModel : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryModel, forward_adjoint_and_differences_agree) {
+  const Model model = shipped_model(GetParam());
+  // Parameters of the model, or where it has few, numbers of its components; none that is zero.
+  std::vector<std::string> wrt;
+  for (const bool all : {false, true}) {
+    Model copy = model;
+    for (const std::string& name : parameter_names(model, all)) {
+      const int p = study_parameter(copy, name);
+      if (copy.parameters[p].number != 0.0 && wrt.size() < 8 &&
+          std::find(wrt.begin(), wrt.end(), name) == wrt.end())
+        wrt.push_back(name);
+    }
+    if (wrt.size() >= 3) break;
+  }
+  double step = *model.simulation.step;
+  std::string method = model.simulation.method.value_or("bdf3");
+  if (method == "adaptive") step /= 100;  // the interval between its samples
+  if (!method.starts_with("bdf")) method = "bdf2";
+  ASSERT_FALSE(model.outputs.empty());
+  const std::string name = model.outputs.front().name;
+  if (GetParam() == "inverter-leg") {
+    // Its modulator is a choice inside an input, which jumps between two steps. That is said, and with these
+    // steps f and duty cannot be differentiated; everything else can.
+    const TestStudy jumping(model, method, 60 * step, step, {name}, {"f", "duty"});
+    const RunDerivatives derivatives = forward_run(jumping.model, jumping.request);
+    ASSERT_EQ(derivatives.warnings.size(), 2u);
+    EXPECT_NE(derivatives.warnings[0].find("'upper'"), std::string::npos) << derivatives.warnings[0];
+    std::erase(wrt, "f");
+    std::erase(wrt, "duty");
+  }
+  const TestStudy study(model, method, 60 * step, step, {name, "integral of (" + name + ")^2"}, wrt);
+  const RunDerivatives forward = forward_run(study.model, study.request);
+  ASSERT_EQ(forward.failure, "");
+  const RunDerivatives adjoint = adjoint_run(study.model, study.request);
+  ASSERT_EQ(adjoint.failure, "");
+  study.expect_near(adjoint.gradient, forward.gradient, 1e-8);
+  study.expect_near(forward.gradient, study.differences(forward_run), 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(models, EveryModel, testing::ValuesIn(models()), [](const auto& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace tellegen
