@@ -14,6 +14,7 @@
 #include "tellegen/simulate/adaptive.h"
 #include "tellegen/simulate/minimal_problem.h"
 #include "tellegen/simulate/network_integrator.h"
+#include "tellegen/simulate/parameter_derivatives.h"
 #include "tellegen/simulate/test_run.h"
 #include "tellegen/simulate/whole_integrator.h"
 

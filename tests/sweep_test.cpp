@@ -37,21 +37,20 @@ step = "0.1 ms"
 method = "exact"
 )";
 
-const char* const ishigami = R"(
+const char* const ishigami = R"toml(
 name = "Ishigami's function"
 [parameters]
 x1 = 0
 x2 = 0
 x3 = 0
 [components]
-source = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "sin(x1) + 7*sin(x2)^2 + 0.1*x3^4*sin(x1)"
-}
+source = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "sin(x1) + 7*sin(x2)^2 + 0.1*x3^4*sin(x1)" }
 r = { kind = "electrical.resistor", p = "a", n = "datum", R = "1 ohm" }
 [simulation]
 stop = "1 s"
 step = "1 s"
 method = "bdf1"
-)";
+)toml";
 const Words over_the_cube{"--vary",  "x1=-3.141592653589793:3.141592653589793",
                           "--vary",  "x2=-3.141592653589793:3.141592653589793",
                           "--vary",  "x3=-3.141592653589793:3.141592653589793",
@@ -188,7 +187,9 @@ void expect_the_same_after_kills(const Folder& folder, Words words, std::size_t 
     const Ran killed = wait_for(running);
     EXPECT_EQ(killed.code, 128 + SIGKILL) << killed.err;
     EXPECT_FALSE(fs::exists(output));
-    if (before > 0) EXPECT_NE(killed.err.find("resuming: "), std::string::npos) << killed.err;
+    if (before > 0) {
+      EXPECT_NE(killed.err.find("resuming: "), std::string::npos) << killed.err;
+    }
     before = lines_of(journal) - 1;
     EXPECT_GE(before, lines);
   }
