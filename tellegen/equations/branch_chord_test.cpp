@@ -140,6 +140,12 @@ TEST(BranchChord, the_sensitivity_graph_agrees_with_the_derivative_of_the_assemb
     ExprMap<double> at;
     for (Expr s : symbols_of(direct)) at[s] = number(random);
     for (Expr s : symbols_of(graph.residuals)) at.try_emplace(s, number(random));
+    for (const ModelParameter& p : model.parameters)
+      at[p.symbol] += 1.0;  // concentrations below their limits
+    // Own parameters as they are: derivatives of defaults that are written in them have numbers in them.
+    for (std::size_t k = 0; k < system.own.size(); ++k)
+      if (const ParameterRef& p = system.own[k]; p.component >= 0)
+        at[system.parameters[k]] = evaluate(model.components[p.component].values[p.index].value, at);
     // Component by component: its own equations, then those of each parameter. Directly: parameter by
     // parameter.
     const std::size_t count = assembled.residuals.size();

@@ -105,11 +105,33 @@ class SymbolicBuilder {
     const std::string name = component.name + "." + parameter.name;
     // A derivative of a parameter's value is what it is: 1, mostly.
     const bool given = v.value.is_number() && !parameter.name.starts_with("d(");
-    if (!given && !own_.contains(name)) return v.value;
+    if (!own_.contains(name)) {
+      if (const Expr fallback = followed_default(c, k)) return fallback;
+      if (!given) return v.value;
+    }
     // A heat source's parameter Q beside its variable Q.
     const Expr symbol = pool_.symbol(find_variable(model_, name) ? name + "_given" : name);
     own_of_[symbol] = {name, parameter.unit, v.number, -1, c, k};
     return symbol;
+  }
+
+  // A default that is written in one of `own`, in these names; empty: anything else.
+  Expr followed_default(int c, int k) {
+    const Component& component = model_.components[c];
+    const Kind& kind = model_.kinds[component.kind];
+    const Expr fallback = kind.parameters[k].fallback;
+    if (own_.empty() || !fallback || fallback.is_number()) return {};
+    ExprMap<Expr> values, names;
+    bool follows = false;
+    for (int other = 0; other < static_cast<int>(kind.parameters.size()); ++other) {
+      const Expr symbol = pool_.symbol(kind.parameters[other].name);
+      if (!component.values[other].value || !depends_on(fallback, symbol)) continue;
+      values[symbol] = component.values[other].value;
+      names[symbol] = value_of(c, other);
+      follows = follows || !(names[symbol] == values[symbol] || names[symbol].is_number());
+    }
+    if (!follows || !(substitute(fallback, values) == component.values[k].value)) return {};
+    return substitute(fallback, names);
   }
 
   Expr in_names(int c, Expr local) {
