@@ -5,12 +5,14 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace tellegen {
 
 struct DerivativesOptions {
   int loops = 1000;
   int repetitions = 3;         // the shortest counts
+  std::string only;            // linear, diodes or adjoint; empty: all
   std::filesystem::path json;  // file for everything that was printed
 };
 

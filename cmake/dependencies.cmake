@@ -31,6 +31,9 @@ tellegen_dependency(klu INCLUDE ${KLU_INCLUDE} LIBRARIES ${KLU_LIBRARY} ${BTF_LI
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5-serial)
 tellegen_dependency(hdf5 LIBRARIES PkgConfig::HDF5)
 
+pkg_check_modules(NLOPT REQUIRED IMPORTED_TARGET nlopt)
+tellegen_dependency(nlopt LIBRARIES PkgConfig::NLOPT)
+
 # Only the serial parts of SUNDIALS; without them a build misses just the `adaptive` method.
 find_path(IDAS_INCLUDE idas/idas.h)
 find_library(IDAS_LIBRARY sundials_idas)

@@ -205,7 +205,59 @@ std::string first_definition(std::string_view text, std::string_view name, int l
   return {};
 }
 
+// toml++ counts lines from 1, and characters within a line from 1.
+std::size_t byte_at(std::string_view text, const toml::source_position& position) {
+  std::size_t at = 0;
+  for (toml::source_index line = 1; line < position.line && at < text.size(); ++line)
+    at = std::min(text.find('\n', at), text.size() - 1) + 1;
+  if (position.line == 1 && text.starts_with("\xef\xbb\xbf")) at = 3;
+  for (toml::source_index column = 1; column < position.column && at < text.size(); ++column) do
+      ++at;
+    while (at < text.size() && (text[at] & 0xc0) == 0x80);
+  return at;
+}
+
+std::size_t end_of_value(std::string_view text, const toml::node& node) {
+  std::size_t at = byte_at(text, node.source().begin);
+  if (node.is_table() || node.is_array()) return byte_at(text, node.source().end);
+  if (!node.is_string()) return std::min(text.find_first_of(" \t\r\n,]}#", at), text.size());
+  const char quote = text[at];
+  const bool long_text = text.substr(at, 3) == std::string(3, quote);
+  const std::string end(long_text ? 3 : 1, quote);
+  for (at += end.size(); at < text.size() && text.substr(at, end.size()) != end; ++at)
+    if (text[at] == '\\' && quote == '"') ++at;
+  return std::min(at + end.size(), text.size());
+}
+
+const toml::node* node_under(const toml::table& root, std::span<const std::string> keys) {
+  const toml::node* node = &root;
+  for (const std::string& key : keys) {
+    const toml::table* table = node->as_table();
+    node = table ? table->get(key) : nullptr;
+    if (!node) return nullptr;
+  }
+  return node;
+}
+
 }  // namespace
+
+std::optional<TextSpan> find_value(std::string_view text, std::span<const std::string> keys) {
+  const toml::table root = toml::parse(text);
+  const toml::node* node = node_under(root, keys);
+  if (!node) return std::nullopt;
+  return TextSpan{byte_at(text, node->source().begin), end_of_value(text, *node)};
+}
+
+std::optional<RoomForKey> find_room(std::string_view text, std::span<const std::string> keys) {
+  const toml::table root = toml::parse(text);
+  const toml::node* node = node_under(root, keys);
+  const toml::table* table = node ? node->as_table() : nullptr;
+  if (!table || table->empty()) return std::nullopt;
+  const toml::node* last = nullptr;
+  for (const auto& [key, value] : *table)
+    if (!last || last->source().begin < value.source().begin) last = &value;
+  return RoomForKey{end_of_value(text, *last), table->is_inline()};
+}
 
 Document::Document(std::string_view text, std::string name) : name_(std::move(name)) {
   if (const int line = NestingGuard(text).line_of_fault())

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +50,19 @@ class Document {
   std::unordered_set<std::string_view> texts_;
   Value root_;
 };
+
+// For who rewrites a file: where the value under some keys stands in its text, and where another key can be
+// added to a table: behind its last value, before a closing brace or on a line of its own. Nothing where
+// there is no such value or table. The text must be TOML.
+struct TextSpan {
+  std::size_t first, last;
+};
+struct RoomForKey {
+  std::size_t at;
+  bool in_braces;
+};
+std::optional<TextSpan> find_value(std::string_view text, std::span<const std::string> keys);
+std::optional<RoomForKey> find_room(std::string_view text, std::span<const std::string> keys);
 
 // The whole file as text. Throws ModelError (T180), placed at `from`, where it cannot be read.
 std::string read_text(const std::filesystem::path& file, const Place& from);

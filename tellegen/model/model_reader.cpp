@@ -42,6 +42,9 @@ Model ModelReader::read(std::string_view text, const std::filesystem::path& file
       if (source(static_cast<int>(scope)).is(*table, Value::Type::table, "'initial'"))
         read_initial(static_cast<int>(scope), *table, "");
   read_simulation();
+  read_runs();
+  read_objectives();
+  read_design();
   check_overrides();
   faults_.throw_if_any();
   drop_absent_storage(model_);
@@ -55,7 +58,7 @@ int ModelReader::open_scope(const Document& document, const std::filesystem::pat
   const Source at = source(scope);
   at.known_keys(document.root(),
                 {"name", "summary", "parameters", "inputs", "components", "ports", "sensors", "outputs",
-                 "initial", "simulation"},
+                 "initial", "simulation", "objectives", "runs", "design"},
                 "a model");
   read_names(scope, "parameters", Named::What::parameter);
   read_names(scope, "inputs", Named::What::input);

@@ -3,7 +3,8 @@
 // First pass (model_reader.cpp): what there is. Every file used is a Scope: its names, its components, its
 // subsystems, each a Scope of its own with a prefix ("cell."). Plain numbers and quantities are taken at
 // once. Second pass (model_names.cpp, model_values.cpp): what it means. Expressions may name anything in any
-// order, so parameters, inputs and outputs are resolved when first asked for, which also finds circles.
+// order, so parameters, inputs and outputs are resolved when first asked for, which also finds circles. Last
+// (model_studies.cpp) what studies of the model ask of it.
 #pragma once
 
 #include <deque>
@@ -126,6 +127,29 @@ class ModelReader {
   void read_initial(int scope, const Value& table, const std::string& prefix);
   void read_simulation();
   void check_overrides();
+
+  // model_studies.cpp: what the model is judged by, and what may be changed in it
+  struct Constant {
+    Expr value;
+    double number;
+  };
+  std::optional<Constant> read_constant(const Value& value, std::string_view what, std::string_view unit,
+                                        std::optional<std::string_view> bare_unit = std::nullopt);
+  void read_stop(const Value& value, std::string_view what, std::optional<double>& number, Expr& formula);
+  Expr read_condition(const Value& value, std::string_view what);
+  int studied_parameter(const Value& at, const std::string& name, std::optional<std::string_view>& bare_unit);
+  void read_runs();
+  void read_run_parameters(const Value& table, const std::string& prefix, ModelRun& run);
+  bool check_run_circles(const ModelRun& run, const Value& entry);
+  ExprMap<double> numbers_in(const ModelRun& run) const;
+  void read_objectives();
+  bool read_objective(const Value& entry);
+  std::string unit_of_formula(Expr symbol) const;
+  Expr objective_formula(const Value& at, std::string_view text);
+  void read_design();
+  void read_design_variables(const Value& table, const std::string& prefix, ModelDesign& design);
+  void read_goals(const Value& value, double sign, ModelDesign& design);
+  void read_constraint(const Value& item, ModelDesign& design);
 
   ReadOptions options_;
   int suggestions_left_ = 100;  // of names in expressions: each searches the whole model

@@ -314,10 +314,10 @@ void ModelReader::read_simulation() {
   const Source at = source(0);
   const Value* table = at.document.root().find("simulation");
   if (!table || !at.is(*table, Value::Type::table, "'simulation'")) return;
-  at.known_keys(
-      *table,
-      {"stop", "step", "sample", "method", "form", "iterations", "tolerance", "start", "event_bisections"},
-      "[simulation]");
+  at.known_keys(*table,
+                {"stop", "stop_when", "step", "sample", "method", "form", "iterations", "tolerance", "start",
+                 "event_bisections"},
+                "[simulation]");
   SimulationDefaults& simulation = model_.simulation;
   simulation.place = at.document.at(*table);
   const auto positive = [&](std::string_view key, std::string_view unit, std::optional<double>& into) {
@@ -328,7 +328,10 @@ void ModelReader::read_simulation() {
     if (into && !(*into > 0.0))
       at.fault(*value, "T124", fmt::format("{} must be above 0, and is {:g}", what, *into));
   };
-  positive("stop", "s", simulation.stop);
+  if (const Value* stop = table->find("stop"))
+    read_stop(*stop, "'stop' of [simulation]", simulation.stop, simulation.stop_formula);
+  if (const Value* when = table->find("stop_when"))
+    simulation.stop_when = read_condition(*when, "'stop_when' of [simulation]");
   positive("step", "s", simulation.step);
   positive("sample", "s", simulation.sample);
   positive("tolerance", "1", simulation.tolerance);

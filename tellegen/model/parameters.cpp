@@ -147,6 +147,15 @@ void set_parameters(Model& model, std::span<const int> parameters, std::span<con
                    fmt::format("parameter '{}' of '{}' {}", kind.parameters[k].name, component.name, broken));
     }
   }
+  SimulationDefaults& simulation = model.simulation;
+  if (simulation.stop_formula) {
+    const double stop = evaluate(simulation.stop_formula, numbers);
+    if (!(stop > 0.0) || !std::isfinite(stop))
+      faults.add(simulation.place, "T124",
+                 fmt::format("'stop' of [simulation] must be above 0, and is {:g}", stop));
+    else
+      simulation.stop = stop;
+  }
   if (faults.empty()) return;
   model.parameters = old_parameters;
   model.components = old_components;

@@ -1,0 +1,117 @@
+#include "tellegen/model/rewrite.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "tellegen/model/document.h"
+#include "tellegen/model/units.h"
+
+namespace tellegen {
+namespace {
+
+using Keys = std::vector<std::string>;
+
+const Value* value_under(const Document& document, const Keys& keys) {
+  const Value* value = &document.root();
+  for (const std::string& key : keys)
+    if (!(value = value->is_table() ? value->find(key) : nullptr)) return nullptr;
+  return value;
+}
+
+// A number in a unit as decimal text: the shortest that reads back as exactly `si`, where there is one.
+std::string decimal(double si, std::string_view unit) {
+  if (unit.empty()) return fmt::format("{}", si);
+  const double near = units().from_si(si, unit);
+  double above = near, below = near;
+  for (int k = 0; k < 8; ++k) {
+    if (units().to_si(above, unit) == si) return fmt::format("{}", above);
+    if (units().to_si(below, unit) == si) return fmt::format("{}", below);
+    above = std::nextafter(above, INFINITY);
+    below = std::nextafter(below, -INFINITY);
+  }
+  return fmt::format("{}", near);
+}
+
+// TOML's numbers have a digit behind the point; fmt leaves it out ("3", "1e-05").
+std::string toml_number(const std::string& decimal) {
+  return decimal.find_first_of(".en") == std::string::npos ? decimal + ".0" : decimal;
+}
+
+// The new text of a value that was written as `old`; `bare_unit` is that of a number without one.
+std::string rewritten(std::string_view old, const Value& value, double si, std::string_view bare_unit,
+                      const std::string& parameter_unit) {
+  if (!value.is_text()) return toml_number(decimal(si, bare_unit));
+  const char quote = old.front();
+  const std::string text(value.text);
+  const auto quantity = [&]() -> std::optional<Quantity> {
+    try {
+      return units().parse(text);
+    } catch (const UnknownUnit&) {
+      return std::nullopt;
+    }
+  }();
+  if (!quantity)  // an expression gives way to a number
+    return parameter_unit.empty()
+               ? toml_number(decimal(si, ""))
+               : fmt::format("{0}{1} {2}{0}", quote, decimal(si, parameter_unit), parameter_unit);
+  char* end = nullptr;
+  std::strtod(text.c_str(), &end);
+  const std::string number =
+      decimal(si, quantity->unit.empty() ? bare_unit : std::string_view(quantity->unit));
+  return fmt::format("{0}{1}{2}{0}", quote, number, end);
+}
+
+struct Written {
+  Keys keys;
+  std::string bare_unit;
+};
+// Where a parameter's value stands in the file, or would stand.
+Written place_of(const Document& document, const ModelParameter& parameter) {
+  const std::string& name = parameter.name;
+  if (const Value* entry = value_under(document, {"parameters", name})) {
+    if (!entry->is_table()) return {{"parameters", name}, ""};
+    const Value* unit = entry->find("unit");
+    return {{"parameters", name, "value"}, unit ? std::string(unit->text) : ""};
+  }
+  const auto dot = name.find('.');
+  if (dot != std::string::npos && name.find('.', dot + 1) == std::string::npos &&
+      value_under(document, {"components", name.substr(0, dot)}))
+    return {{"components", name.substr(0, dot), name.substr(dot + 1)}, ""};
+  throw ModelError({parameter.place,
+                    "T149",
+                    fmt::format("the number of '{}' does not stand in '{}'", name, document.name()),
+                    {"make it a parameter of this file: [parameters], or beside 'model' of its subsystem"}});
+}
+
+}  // namespace
+
+std::string with_numbers(std::string_view given, const Model& model, std::span<const int> parameters,
+                         std::span<const double> numbers) {
+  std::string text(given);
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    const ModelParameter& parameter = model.parameters[parameters[k]];
+    const Document document(text, model.file.string());
+    const Written written = place_of(document, parameter);
+    if (const Value* value = value_under(document, written.keys)) {
+      const auto span = find_value(text, written.keys);
+      const std::string old = text.substr(span->first, span->last - span->first);
+      text.replace(span->first, old.size(),
+                   rewritten(old, *value, numbers[k], written.bare_unit, parameter.unit));
+      continue;
+    }
+    // A default, or a value that a subsystem's file has: now it is given.
+    const Keys table(written.keys.begin(), written.keys.end() - 1);
+    const auto room = find_room(text, table);
+    const std::string number =
+        parameter.unit.empty() || parameter.unit == "1"
+            ? toml_number(decimal(numbers[k], ""))
+            : fmt::format("\"{} {}\"", decimal(numbers[k], parameter.unit), parameter.unit);
+    text.insert(room->at,
+                fmt::format("{}{} = {}", room->in_braces ? ", " : "\n", written.keys.back(), number));
+  }
+  return text;
+}
+
+}  // namespace tellegen
