@@ -86,8 +86,12 @@ class ForwardRun {
 
   // One more row: values now, derivatives at fixed time.
   void sample(double t) {
-    formulas_.evaluate(run_.columns(), t);
-    row(t, [&](std::size_t k, int p) { return formulas_.along(k, lanes_.lane(p), 0.0, p); });
+    const ForwardLanes::Moment now = lanes_.moment_now();
+    const auto columns = static_cast<std::size_t>(system_.size());
+    formulas_.evaluate(now.state.x, t);
+    row(t, [&](std::size_t k, int p) {
+      return formulas_.along(k, std::span(now.dx).subspan(columns * p, columns), 0.0, p);
+    });
   }
 
   template <class Slope>
