@@ -25,6 +25,7 @@ void add_check(CLI::App& command);
 void add_equations(CLI::App& command);
 void add_convert(CLI::App& command);
 void add_library(CLI::App& command);
+void add_sensitivity(CLI::App& command);
 void add_rank(CLI::App& command);
 void add_optimize(CLI::App& command);
 void add_benchmark(CLI::App& command);

@@ -15,6 +15,7 @@ struct Command {
 
 constexpr Command commands[] = {
     {"simulate", "run a model over time; write, plot and compare what comes out", add_simulate},
+    {"sensitivity", "differentiate objectives, and variables over time, by parameters", add_sensitivity},
     {"rank", "tell which parameters matter for an objective, and how much", add_rank},
     {"optimize", "move the variables of a model's [design] to where its goal is smallest", add_optimize},
     {"sweep", "run a model at many samples of its parameters; tell which of them matter", add_sweep},

@@ -1,9 +1,10 @@
 #include "cli/ranks.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #ifdef TELLEGEN_HAS_MPI
-#define OMPI_SKIP_MPICXX 1  // the C bindings alone
+#define OMPI_SKIP_MPICXX  // MPI's old C++ classes would want another library
 #include <mpi.h>
 #endif
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/arguments.h"
 #include "cli/model_file.h"
@@ -18,7 +19,7 @@ void add_study_options(CLI::App& command, StudyRequest& r) {
   command.add_option("--stop", r.stop, "end of the simulation")->type_name("TIME")->group(how);
   command.add_option("--step", r.step, "integration step")->type_name("TIME")->group(how);
   command.add_option("--sample", r.sample, "interval between samples")->type_name("TIME")->group(how);
-  command.add_option("--method", r.method, "integration method, as of simulate")
+  command.add_option("--method", r.method, "integration method, as of simulate; or as --derivatives")
       ->type_name("NAME")
       ->group(how);
   command.add_option("--tolerance", r.tolerance, "of Newton's iteration, or of a step's error")
@@ -67,16 +68,22 @@ StudyOptions study_options_of(std::string_view command, const StudyRequest& requ
   const std::vector<std::string> ways{"auto", "forward", "adjoint", "finite-difference"};
   std::vector<std::string> methods;
   for (const IntegratorEntry& entry : integrators()) methods.emplace_back(entry.name);
-  if (std::find(ways.begin(), ways.end(), request.method) != ways.end())
-    throw command_fault(command, "T401", fmt::format("--method '{}' does not integrate", request.method),
-                        {fmt::format("did you mean '--derivatives {}'?", request.method)});
-  check_choice(named("--method"), request.method, methods);
-  check_choice(named("--derivatives"), request.derivatives, ways);
-  simulation.method = request.method;
+  // `--method adjoint` can only mean how to differentiate.
+  std::string method = request.method, derivatives = request.derivatives;
+  if (std::find(ways.begin(), ways.end(), method) != ways.end()) {
+    if (!derivatives.empty() && derivatives != method)
+      throw command_fault(
+          command, "T401",
+          fmt::format("--method {} and --derivatives {} contradict each other", method, derivatives));
+    derivatives = std::exchange(method, "");
+  }
+  check_choice(named("--method"), method, methods);
+  check_choice(named("--derivatives"), derivatives, ways);
+  simulation.method = method;
   simulation.event_bisections = request.event_bisections;
   if (request.tolerance > 0.0) simulation.tolerance = request.tolerance;
   simulation.compile = !request.interpret;
-  const auto way = std::find(ways.begin(), ways.end(), request.derivatives);
+  const auto way = std::find(ways.begin(), ways.end(), derivatives);
   if (way != ways.end()) options.method = static_cast<StudyOptions::Method>(way - ways.begin());
   options.fixed_end_time = request.fixed_end_time;
   if (request.difference_step > 0.0) options.difference_step = request.difference_step;

@@ -112,10 +112,10 @@ std::vector<std::pair<std::string, std::size_t>> failures(const SweepReport& rep
 
 ChartPanel bar_panel(const SweepReport& report, std::size_t k) {
   const ResultColumn& column = report.columns[k];
-  ChartPanel panel{ChartPanel::What::bars, "", column.name, false, {}, {}};
+  ChartPanel panel{ChartPanel::What::bars, "", "part of the variance of " + column.name, false, {}, {}};
   for (const Axis& axis : report.axes) panel.names.push_back(axis.name);
   if (report.design == Design::morris) {
-    panel.y_label = with_unit(column.name, column.unit);
+    panel.y_label = "effect on " + with_unit(column.name, column.unit);
     panel.series = {{"mu*", {}, {}, {}, {}}, {"sigma", {}, {}, {}, {}}};
     for (const MorrisIndex& index : morris_indices(report.axes, report.samples, report.results[k])) {
       panel.series[0].y.push_back(index.mu_star);

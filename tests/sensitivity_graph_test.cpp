@@ -41,7 +41,7 @@ void expect_finite_differences(const Case& c, const SimulationOptions& options, 
   const Model combined = with_sensitivities(model, Names{c.parameter});
   Names copies = c.variables;
   for (const std::string& v : c.variables) copies.push_back(sensitivity_name(v, c.parameter));
-  const double h = 1e-4 * find_parameter(model, c.parameter).number;
+  const double h = 1e-3 * find_parameter(model, c.parameter).number;
   const TestRun run(combined, options, copies), alone(model, options, c.variables),
       above(changed(c.model, c.parameter, h), options, c.variables),
       below(changed(c.model, c.parameter, -h), options, c.variables);
@@ -69,15 +69,13 @@ const Case cases[] = {
     {"rc-thermal", "C1", {"n2.T"}, 0.1, 1e-3},
     {"dc-motor", "motor.k", {"shaft.w", "motor.armature.i"}, 0.02, 1e-4},
     {"dc-motor", "rotor.J", {"shaft.w"}, 0.02, 1e-4},
-    {"rectifier", "r1.R", {"l1.i", "n3.v"}, 0.03, 1e-4},
+    {"rectifier", "r1.R", {"l1.i", "n5.v"}, 0.03, 1e-4},
     {"rectifier", "T", {"l1.i"}, 0.03, 1e-4},
 };
 
 TEST(Sensitivity, agrees_with_finite_differences) {
   for (const Case& c : cases) {
-    SimulationOptions options = options_of("bdf3", c.stop, c.step);
-    options.tolerance = 1e-10;
-    expect_finite_differences(c, options, c.model == "rectifier" ? 1e-4 : 1e-5);
+    expect_finite_differences(c, options_of("bdf3", c.stop, c.step));
   }
 }
 

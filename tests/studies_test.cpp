@@ -117,7 +117,7 @@ TEST_F(Studies, rank_says_what_is_wrong) {
   said({"--of", "never"}, 1, "objective 'never' has no value");
   said({"--of", "power", "--sweep", "Ri=3V"}, 2, "'3V' is no value of 'Ri'");
   said({"--of", "power", "--sweep", "Ri"}, 2, "T401");
-  said({"--of", "power", "--method", "adjoint"}, 2, "did you mean '--derivatives adjoint'?");
+  said({"--of", "power", "--method", "adjoint", "--derivatives", "forward"}, 2, "contradict each other");
   said({"--of", "power", "--derivatives", "forwrd"}, 2, "did you mean 'forward'?");
   said({"--of", "power", "--plot", "x.pdf"}, 2, "T402");
 }

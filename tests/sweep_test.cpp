@@ -37,24 +37,23 @@ step = "0.1 ms"
 method = "exact"
 )";
 
-const char* const ishigami = R"(
+const char* const ishigami = R"toml(
 name = "Ishigami's function"
 [parameters]
 x1 = 0
 x2 = 0
 x3 = 0
 [components]
-source = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "sin(x1) + 7*sin(x2)^2 + 0.1*x3^4*sin(x1)"
-}
+f = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "sin(x1) + 7*sin(x2)^2 + 0.1*x3^4*sin(x1)" }
 r = { kind = "electrical.resistor", p = "a", n = "datum", R = "1 ohm" }
 [simulation]
 stop = "1 s"
 step = "1 s"
 method = "bdf1"
-)";
-const Words over_the_cube{"--vary",  "x1=-3.141592653589793:3.141592653589793",
-                          "--vary",  "x2=-3.141592653589793:3.141592653589793",
-                          "--vary",  "x3=-3.141592653589793:3.141592653589793",
+)toml";
+const Words over_the_cube{"--vary",    "x1=-3.141592653589793:3.141592653589793",
+                          "--vary",    "x2=-3.141592653589793:3.141592653589793",
+                          "--vary",    "x3=-3.141592653589793:3.141592653589793",
                           "--outputs", "r.i"};
 
 struct Folder {
@@ -90,6 +89,17 @@ std::vector<Words> rows_of(const fs::path& path) {
 std::size_t lines_of(const fs::path& path) {
   const std::string text = get(path);
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// Until the file has so many, or the program has ended.
+void wait_for_lines(const Running& running, const fs::path& path, std::size_t lines) {
+  siginfo_t ended{};
+  while (lines_of(path) < lines) {
+    if (waitid(P_PID, static_cast<id_t>(running.child), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        ended.si_pid != 0)
+      return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 TEST(Sweep, a_grid_agrees_with_the_closed_form) {
@@ -181,14 +191,12 @@ void expect_the_same_after_kills(const Folder& folder, Words words, std::size_t 
   for (const std::size_t lines : kills) {
     const Running running = start_program(words);
     // The journal is replaced by one with the same entries at the start, and then grows.
-    for (int k = 0;
-         k < 60'000 && lines_of(journal) < lines + 1 && waitpid(running.child, nullptr, WNOHANG) == 0; ++k)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    wait_for_lines(running, journal, lines + 1);
     kill(running.child, SIGKILL);
     const Ran killed = wait_for(running);
     EXPECT_EQ(killed.code, 128 + SIGKILL) << killed.err;
     EXPECT_FALSE(fs::exists(output));
-    if (before > 0) EXPECT_NE(killed.err.find("resuming: "), std::string::npos) << killed.err;
+    EXPECT_EQ(killed.err.find("resuming: ") != std::string::npos, before > 0) << killed.err;
     before = lines_of(journal) - 1;
     EXPECT_GE(before, lines);
   }
@@ -214,8 +222,7 @@ TEST(Sweep, another_study_does_not_take_over_a_journal) {
   const Words words = joined(over_the_cube, {"--design", "lhs", "--samples", "2000"});
   Words all = joined({"sweep", folder / "ishigami.toml", "--output", folder / "out.csv"}, words);
   const Running running = start_program(all);
-  for (int k = 0; k < 60'000 && lines_of(folder / "out.csv.journal") < 5; ++k)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  wait_for_lines(running, folder / "out.csv.journal", 5);
   const Ran second = run_program(all);
   EXPECT_EQ(second.code, 2);
   EXPECT_NE(second.err.find("T585"), std::string::npos) << second.err;
@@ -280,8 +287,7 @@ TEST(Sweep, what_ranks_had_done_when_killed_is_resumed_by_one_process) {
                      words);
   const Running running = start_program(all, TELLEGEN_MPIRUN);
   const std::string part = folder / "two.csv.journal.1";
-  for (int k = 0; k < 60'000 && lines_of(part) < 20; ++k)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  wait_for_lines(running, part, 20);
   kill(running.child, SIGKILL);  // of mpirun: its ranks notice and end, at whatever they were doing
   wait_for(running);
   Ran last;

@@ -64,8 +64,9 @@ ExprMap<Expr> topology(const SymbolicModel& model, const Tree& tree, bool edges)
 // Puts what the equations give explicitly into the others.
 class Elimination {
  public:
-  Elimination(const SymbolicModel& model, const Tree& tree, SymbolicEquations equations)
-      : model_(model), equations_(std::move(equations)), candidates_(equations_.residuals.size()) {
+  Elimination(const SymbolicModel& model, const Tree& tree, SymbolicEquations equations,
+              const ExprMap<int>& graph)
+      : graph_(graph), equations_(std::move(equations)), candidates_(equations_.residuals.size()) {
     Pool& pool = *model.model->pool;
     for (Expr u : equations_.unknowns) unknowns_.insert(u);
     for (std::size_t k = 0; k < model.parameters.size(); ++k)
@@ -79,6 +80,7 @@ class Elimination {
       for (std::size_t k = 0; k < model.model->kinds[model.model->components[c].kind].variables.size(); ++k)
         owner_[model.internal[next++]] = c;
     of_component_ = model.component;
+    for (Expr r : equations_.residuals) of_graph_.push_back(graph_of(r, graph));
     for (Expr r : equations_.residuals)
       for (Expr s : symbols_of(std::span(&r, 1))) ++uses_[s];
   }
@@ -117,11 +119,20 @@ class Elimination {
     return std::isfinite(value) && value != 0.0;
   }
 
+  // -rest/slope, with the minus sign inside a sum.
+  static Expr solution(Expr rest, Expr slope) {
+    if (split_coefficient(slope).coefficient < 0.0 || slope.is_number(-1.0)) return rest / -slope;
+    if (rest.op() != Op::add) return -rest / slope;
+    std::vector<Expr> terms;
+    for (Expr term : rest.args()) terms.push_back(-term);
+    return rest.pool().add(terms) / slope;
+  }
+
   std::optional<Candidate> best_of(std::size_t i) {
     const Expr r = equations_.residuals[i];
     std::vector<Expr> present;
     for (Expr s : symbols_of(std::span(&r, 1)))
-      if (unknowns_.contains(s)) present.push_back(s);
+      if (unknowns_.contains(s) && graph_of(s, graph_) == of_graph_[i]) present.push_back(s);
     const std::vector<Expr> slopes = gradient(r, present);
     std::optional<Candidate> best;
     for (std::size_t k = 0; k < present.size(); ++k) {
@@ -129,7 +140,7 @@ class Elimination {
       const auto owner = owner_.find(u);
       const bool own = owner != owner_.end() && owner->second == of_component_[i];
       if (!is_divisor(slopes[k]) || !(own || slopes[k].is_number())) continue;
-      const Expr value = -substitute(r, {{u, r.pool().number(0.0)}}) / slopes[k];
+      const Expr value = solution(substitute(r, {{u, r.pool().number(0.0)}}), slopes[k]);
       const auto inside = symbols_of(std::span(&value, 1));
       const bool known = std::none_of(inside.begin(), inside.end(),
                                       [&](Expr s) { return unknowns_.contains(s) || is_rate(s); });
@@ -152,6 +163,7 @@ class Elimination {
     equations_.residuals.erase(equations_.residuals.begin() + at);
     candidates_.erase(candidates_.begin() + at);
     of_component_.erase(of_component_.begin() + at);
+    of_graph_.erase(of_graph_.begin() + at);
     std::erase(equations_.unknowns, chosen.unknown);
     unknowns_.erase(chosen.unknown);
     const auto affected = [&](Expr e) {
@@ -186,12 +198,12 @@ class Elimination {
     for (Expr s : symbols_of(std::span(&e, 1))) uses_[s] += step;
   }
 
-  const SymbolicModel& model_;
+  const ExprMap<int>& graph_;
   SymbolicEquations equations_;
   std::set<Expr> unknowns_;
   ExprMap<double> numbers_;
   ExprMap<int> owner_, uses_;
-  std::vector<int> of_component_;
+  std::vector<int> of_component_, of_graph_;  // of each equation
   std::vector<std::optional<Candidate>> candidates_;
   Expr time_;
 };
@@ -244,24 +256,34 @@ SymbolicEquations branch_chord(const SymbolicModel& model, const Tree& tree) {
   return result;
 }
 
-SymbolicEquations simplified(const SymbolicModel& model, const Tree& tree) {
-  return Elimination(model, tree, branch_chord(model, tree)).run();
+int graph_of(Expr equation, const ExprMap<int>& graph) {
+  int highest = 0;
+  for (Expr s : symbols_of(std::span(&equation, 1)))
+    if (const auto found = graph.find(s); found != graph.end()) highest = std::max(highest, found->second);
+  return highest;
+}
+
+SymbolicEquations simplified(const SymbolicModel& model, const Tree& tree, const ExprMap<int>& graph) {
+  return Elimination(model, tree, branch_chord(model, tree), graph).run();
 }
 
 Tree choose_tree(const SymbolicModel& model) {
-  constexpr std::int32_t largest = 40;
-  Tree best = normal_tree(model.graph);
-  const std::int32_t edges = model.graph.edge_count();
+  constexpr std::int32_t largest = 24;
+  const LinearGraph& graph = model.graph;
+  Tree best = normal_tree(graph);
+  const std::int32_t edges = graph.edge_count();
   if (edges > largest) return best;
-  std::int32_t left = 2000 / std::max(edges, 1);  // trees to try
+  std::int32_t left = 1200 / std::max(edges, 1);  // trees to try
   TreeScore lowest = score_of(model, best);
   for (bool better = true; better && left > 0;) {
     better = false;
     const Tree from = best;
     for (EdgeIndex b : from.branches) {
-      for (const SignedEdge& chord : cutset_of(model.graph, from, b)) {
+      for (const SignedEdge& chord : cutset_of(graph, from, b)) {
+        // Of one class: what is reached is a normal tree again, with the same number of states.
+        if (graph.edges[b.value].edge_class != graph.edges[chord.edge.value].edge_class) continue;
         if (left-- <= 0) break;
-        Tree tried = tree_with(model.graph, from, b, chord.edge);
+        Tree tried = tree_with(graph, from, b, chord.edge);
         const TreeScore score = score_of(model, tried);
         if (score >= lowest) continue;
         lowest = score;

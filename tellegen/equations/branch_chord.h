@@ -30,11 +30,15 @@ struct SymbolicEquations {
 SymbolicEquations symbolic_tableau(const SymbolicModel& model, const Tree& tree);
 
 SymbolicEquations branch_chord(const SymbolicModel& model, const Tree& tree);  // every terminal equation
-SymbolicEquations simplified(const SymbolicModel& model, const Tree& tree);    // what is explicit put in
 
-// The tree with the fewest simplified equations, then the fewest operations, found by exchanging one branch
-// for a chord of its cutset as long as that helps, from the normal tree on. The search is bounded: a good
-// tree, not always the best one, and the normal tree itself for a model of more than 40 edges.
+// What is explicit put into the others. `graph` numbers the variables of sensitivity graphs (the system's are
+// 0): an equation gives variables of its own graph only, so that the system's stay free of sensitivities.
+SymbolicEquations simplified(const SymbolicModel& model, const Tree& tree, const ExprMap<int>& graph = {});
+int graph_of(Expr equation, const ExprMap<int>& graph);  // the highest of its variables
+
+// The normal tree with the fewest simplified equations, then the fewest operations, found by exchanging a
+// branch for a chord of its cutset and class as long as that helps. The search is bounded: a good tree, not
+// always the best one, and the first normal tree for a model of more than 24 edges.
 Tree choose_tree(const SymbolicModel& model);
 
 // The tree of a model with sensitivities, from one for the model and one for its sensitivities.

@@ -297,6 +297,16 @@ TEST(BranchChord, a_large_model_is_refused) {
   }
 }
 
+TEST(BranchChord, the_system_s_equations_stay_free_of_sensitivities) {
+  const Model model = shipped_model("rlc");
+  const Formulation alone = formulate(model, {SymbolicForm::branch_chord, {"ground", "e1", "c1"}, {}, {}});
+  const Formulation both =
+      formulate(model, {SymbolicForm::branch_chord, {"ground", "e1", "c1"}, {"l1.L"}, {}});
+  ASSERT_EQ(both.equations.residuals.size(), 2 * alone.equations.residuals.size());
+  for (std::size_t k = 0; k < alone.equations.residuals.size(); ++k)
+    EXPECT_EQ(both.equations.residuals[k], alone.equations.residuals[k]);
+}
+
 TEST(BranchChord, costs_of_the_three_ways_are_compared) {
   const Model model = shipped_model("rlc");
   const Formulation f = formulate(model, {SymbolicForm::branch_chord, {}, {"r1.R", "l1.L"}, {}});

@@ -7,7 +7,6 @@
 namespace tellegen {
 namespace {
 
-// Which parameter's graph a variable belongs to: 0 the system's own, 1 the first parameter's ...
 ExprMap<int> graph_of_variables(const SymbolicModel& system, const std::vector<std::string>& parameters) {
   ExprMap<int> graph;
   Pool& pool = *system.model->pool;
@@ -21,13 +20,7 @@ ExprMap<int> graph_of_variables(const SymbolicModel& system, const std::vector<s
 }
 
 void sort_by_graph(SymbolicEquations& equations, const ExprMap<int>& graph) {
-  const auto of = [&](Expr e) {
-    int highest = 0;
-    for (Expr s : symbols_of(std::span(&e, 1)))
-      if (const auto found = graph.find(s); found != graph.end()) highest = std::max(highest, found->second);
-    return highest;
-  };
-  const auto before = [&](Expr a, Expr b) { return of(a) < of(b); };
+  const auto before = [&](Expr a, Expr b) { return graph_of(a, graph) < graph_of(b, graph); };
   std::stable_sort(equations.residuals.begin(), equations.residuals.end(), before);
   std::stable_sort(equations.unknowns.begin(), equations.unknowns.end(), before);
   std::stable_sort(equations.solved.begin(), equations.solved.end(),
@@ -58,12 +51,13 @@ Formulation formulate(const Model& model, const FormulationOptions& options) {
   } else {
     result.combined = std::make_unique<const Model>(with_sensitivities(model, options.parameters));
     result.symbolic = symbolic_model(*result.combined, options.parameters);
+    result.graph = graph_of_variables(result.system, options.parameters);
     result.combined_tree = combined_tree(model, graph, result.tree, result.sensitivity_tree, *result.combined,
                                          result.symbolic.graph);
   }
   result.equations = tableau ? symbolic_tableau(result.symbolic, result.combined_tree)
-                             : simplified(result.symbolic, result.combined_tree);
-  if (result.combined) sort_by_graph(result.equations, graph_of_variables(result.system, options.parameters));
+                             : simplified(result.symbolic, result.combined_tree, result.graph);
+  sort_by_graph(result.equations, result.graph);
   return result;
 }
 
@@ -83,7 +77,8 @@ std::vector<MethodCost> compare_costs(const Model& model, const Formulation& for
   }
   return {{"finite differences", times(alone.before, evaluations), times(alone.after, evaluations)},
           row("direct differentiation", direct),
-          row("sensitivity graph", simplified(formulation.symbolic, formulation.combined_tree).residuals),
+          row("sensitivity graph",
+              simplified(formulation.symbolic, formulation.combined_tree, formulation.graph).residuals),
           alone};
 }
 

@@ -26,6 +26,7 @@ struct Formulation {
   std::unique_ptr<const Model> combined;  // with the sensitivity graph; empty: none was asked for
   SymbolicModel symbolic;                 // the system, or both graphs together
   Tree combined_tree;
+  ExprMap<int> graph;           // of the variables: 0 the system's, 1 that of the first parameter ...
   SymbolicEquations equations;  // the system's first, then those of each parameter
 };
 

@@ -25,6 +25,10 @@ class SymbolicBuilder {
     const LinearGraph& graph = result_.graph;
     const std::vector<Fault> faults = topology_faults(model_, graph, normal_tree(graph));
     if (!faults.empty()) throw ModelError(faults);
+    // Factors stand in the order in which symbols are made: parameters first.
+    for (int c = 0; c < static_cast<int>(model_.components.size()); ++c)
+      for (int k = 0; k < static_cast<int>(model_.components[c].values.size()); ++k)
+        if (model_.components[c].values[k].value) value_of(c, k);
     for (const GraphEdge& e : graph.edges) {
       result_.across.push_back(named({VariableRef::What::across, -1, e.component, e.edge}));
       result_.through.push_back(named({VariableRef::What::through, -1, e.component, e.edge}));

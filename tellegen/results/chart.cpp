@@ -59,14 +59,14 @@ std::string bars_of(std::size_t p, const ChartPanel& panel) {
     text += fmt::format("{}{} using ($1{:+.4f}):2 with boxes lc rgb '{}' title {}", s == 0 ? "" : ", ",
                         block_name(p, s), shift, plot_colour(s), gnuplot_text(series.name));
     if (!series.low.empty())
-      text += fmt::format(", {} using ($1{:+.4f}):2:3:4 with yerrorbars lw 1.3 pt 0 lc rgb '#222222' notitle",
+      text += fmt::format(", {} using ($1{:+.4f}):2:3:4 with yerrorbars lw 1.3 ps 0 lc rgb '#222222' notitle",
                           block_name(p, s), shift);
   }
   return text + "\n";
 }
 
 std::string curves_of(std::size_t p, const ChartPanel& panel) {
-  std::string text = "set xtics autofreq\nset xrange [*:*]\n";
+  std::string text = "set xtics autofreq\nset xrange [*:*] noextend\n";
   if (panel.log_x) text += "set logscale x\n";
   text += "plot ";
   const bool points = panel.what == ChartPanel::What::points;

@@ -95,7 +95,7 @@ class ForwardRun {
     result_.t.push_back(t);
     const std::size_t outputs = request_.trajectories.size();
     for (std::size_t k = 0; k < outputs; ++k) {
-      result_.trajectories.push_back(formulas_.value(k));
+      result_.trajectories.push_back(formulas_.values()[k]);
       for (int p = 0; p < count_; ++p) result_.by_parameter.push_back(slope(k, p));
     }
     std::size_t formula = outputs;
@@ -104,7 +104,7 @@ class ForwardRun {
       if (what == What::time_when) continue;
       const std::size_t f = formula++;
       if (what == What::end) continue;
-      const double value = what == What::maximum ? formulas_.value(f) : -formulas_.value(f);
+      const double value = what == What::maximum ? formulas_.values()[f] : -formulas_.values()[f];
       Extreme& best = extremes_[k];
       const double near = 1e-9 * std::abs(best.value);
       if (best.known && value < best.value - near) continue;
@@ -172,7 +172,7 @@ class ForwardRun {
       }
       const std::size_t f = formula++;
       if (o.what == What::end) {
-        result_.values.push_back(formulas_.value(f));
+        result_.values.push_back(formulas_.values()[f]);
         for (int p = 0; p < count_; ++p) result_.gradient.push_back(slope(f, p));
         continue;
       }
@@ -210,7 +210,7 @@ class ForwardRun {
   int count_;
   ForwardLanes lanes_;
   AdaptiveRun run_;
-  FormulaSlopes formulas_;
+  DifferentiatedFormulas formulas_;
   std::vector<Extreme> extremes_;
   RunDerivatives result_;
 };

@@ -17,10 +17,11 @@ void ConditionSlopes::at(int condition, const InitialState& state, double t) {
   member_ = c.member;
   if (c.group < 0) {
     const auto known = formulas_.find(condition);
-    formula_ = known != formulas_.end()
-                   ? &known->second
-                   : &formulas_.emplace(condition, FormulaSlopes(system_, std::span(&c.quantity, 1), wrt_))
-                          .first->second;
+    formula_ =
+        known != formulas_.end()
+            ? &known->second
+            : &formulas_.emplace(condition, DifferentiatedFormulas(system_, std::span(&c.quantity, 1), wrt_))
+                   .first->second;
     formula_->evaluate(state.x, t);
     return;
   }

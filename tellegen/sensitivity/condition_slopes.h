@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "tellegen/sensitivity/formula_slopes.h"
+#include "tellegen/sensitivity/formulas.h"
 #include "tellegen/simulate/conditions.h"
 #include "tellegen/simulate/initial.h"
 
@@ -34,8 +34,8 @@ class ConditionSlopes {
   };
   std::vector<Term> terms_;
   int group_ = -1, member_ = -1;
-  FormulaSlopes* formula_ = nullptr;  // where it is a discrete variable's
-  std::map<int, FormulaSlopes> formulas_;
+  DifferentiatedFormulas* formula_ = nullptr;  // where it is a discrete variable's
+  std::map<int, DifferentiatedFormulas> formulas_;
 };
 
 }  // namespace tellegen

@@ -71,5 +71,24 @@ band = "2 K"
         1e-5);
 }
 
+// A condition that is only watched changes nothing of the run but its steps.
+TEST(FixedStep, a_watched_condition_leaves_the_derivatives_as_they_are) {
+  Model model = model_of(R"toml(
+e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "U" }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = "R" }
+c = { kind = "electrical.capacitor", p = "b", n = "datum", C = "1 uF", v0 = "0 V" }
+[parameters]
+R = "1 kohm"
+U = "5 V"
+)toml");
+  const std::vector<std::string> observed{"b.v", "integral of r.v*r.i"}, wrt{"R", "U", "c.C"};
+  const TestStudy plain(model, "bdf2", 2e-3, 1e-5, observed, wrt);
+  add_watch(model, "seen", parse_value(model, "b.v > 3", {}), {});
+  const TestStudy watched(model, "bdf2", 2e-3, 1e-5, observed, wrt);
+  check(watched, 1e-6);
+  plain.expect_near(fixed_forward_run(watched.model, watched.request).gradient,
+                    fixed_forward_run(plain.model, plain.request).gradient, 1e-3);
+}
+
 }  // namespace
 }  // namespace tellegen

@@ -1,6 +1,22 @@
 #include "tellegen/sensitivity/formulas.h"
 
+#include <algorithm>
+
 namespace tellegen {
+namespace {
+
+std::vector<ColumnValue> column_values(const EquationSystem& system, std::span<const Expr> formulas,
+                                       std::span<const int> wrt) {
+  std::vector<ColumnValue> values;
+  for (Expr f : formulas) values.push_back(column_value(system, f, wrt));
+  return values;
+}
+
+}  // namespace
+
+DifferentiatedFormulas::DifferentiatedFormulas(const EquationSystem& system, std::span<const Expr> formulas,
+                                               std::span<const int> wrt)
+    : DifferentiatedFormulas(system, column_values(system, formulas, wrt)) {}
 
 DifferentiatedFormulas::DifferentiatedFormulas(const EquationSystem& system,
                                                std::span<const ColumnValue> formulas) {
@@ -47,6 +63,17 @@ void DifferentiatedFormulas::evaluate(std::span<const double> x, double t) {
   for (double& v : by_time_) v = registers_[*root++];
   for (Slope& s : by_column_) s.value = registers_[*root++];
   for (Slope& s : by_parameter_) s.value = registers_[*root++];
+}
+
+double DifferentiatedFormulas::along(std::size_t formula, std::span<const double> dx, double dt,
+                                     int parameter) const {
+  const int k = static_cast<int>(formula);
+  double total = by_time_[formula] * dt;
+  for (const Slope& s : std::ranges::equal_range(by_column_, k, {}, &Slope::formula))
+    total += s.value * dx[s.of];
+  for (const Slope& s : std::ranges::equal_range(by_parameter_, k, {}, &Slope::formula))
+    if (s.of == parameter) total += s.value;
+  return total;
 }
 
 }  // namespace tellegen

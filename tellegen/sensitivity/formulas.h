@@ -14,6 +14,9 @@ namespace tellegen {
 class DifferentiatedFormulas {
  public:
   DifferentiatedFormulas(const EquationSystem& system, std::span<const ColumnValue> formulas);
+  // In the model's full names; parameters by index into `wrt`.
+  DifferentiatedFormulas(const EquationSystem& system, std::span<const Expr> formulas,
+                         std::span<const int> wrt);
 
   struct Slope {
     int formula;
@@ -27,6 +30,8 @@ class DifferentiatedFormulas {
   std::span<const double> by_time() const { return by_time_; }
   const std::vector<std::int32_t>& columns() const { return columns_; }  // that any of them uses
   std::size_t size() const { return values_.size(); }
+  // d(value) of one of them where columns move by dx, time by dt and a parameter (not -1) by 1.
+  double along(std::size_t formula, std::span<const double> dx, double dt, int parameter = -1) const;
 
  private:
   Program program_;

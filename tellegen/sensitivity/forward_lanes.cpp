@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tellegen/model/observers.h"
 
@@ -94,44 +95,48 @@ void ForwardLanes::begin(AdaptiveRun& run) {
   IDASetSensMaxNonlinIters(run.ida(), 10);
 }
 
-// Discrete variables begin with their start values, then take their updates over as they did in the search
-// for the start: those with a sample time once, when the others have settled.
+// The search for the start once more, now with derivatives: discrete variables begin with their start values
+// and take their updates over, those with a sample time once, when the others have settled.
 void ForwardLanes::start_held() {
   const Model& model = *system_.model;
   const ParameterSlopes slopes(model, wrt_);
+  Tableau& tableau = run_->tableau();
+  std::vector<double> held, x, rates;
   for (std::size_t k = 0; k < system_.discrete.size(); ++k) {
     const Discrete& d = system_.discrete[k];
+    held.push_back(d.external ? problem_.initial.held[k] : d.start);
     const int c = system_.groups[d.group].components[d.member];
     const Expr start = model.kinds[model.components[c].kind].discrete[d.held].start;
     for (const auto& [p, slope] : slopes.of(in_full_names(model, c, start))) held_[k * count_ + p] = slope;
   }
-  const InitialState& state = problem_.initial;
-  const StartDerivatives start(run_->tableau(), problem_.storage, state, wrt_);
-  std::vector<double> x, rates;
-  updates_.evaluate(state.x, 0.0);
-  const auto take = [&](bool sampled) {
-    start.forward(held_, x, rates);
-    bool changed = false;
-    for (std::size_t k = 0; k < system_.discrete.size(); ++k) {
-      if ((system_.discrete[k].every > 0.0) != sampled || system_.discrete[k].external) continue;
-      for (int p = 0; p < count_; ++p) {
-        const double slope =
-            updates_.along(k, std::span(x).subspan(static_cast<std::size_t>(n_) * p, n_), 0.0, p);
-        double& now = held_[k * count_ + p];
-        changed = changed || std::abs(slope - now) > 1e-12 * std::abs(slope);
-        now = slope;
+  bool sampled = false;
+  for (std::size_t round = 0; round < 40 + held.size(); ++round) {
+    tableau.hold(held);
+    InitialState state = problem_.initial;
+    run_->reinitialisation().find(0.0, state);
+    StartDerivatives(tableau, problem_.storage, state, wrt_).forward(held_, x, rates);
+    updates_.evaluate(state.x, 0.0);
+    const auto take = [&](bool with_sample_time) {
+      bool changed = false;
+      for (std::size_t k = 0; k < held.size(); ++k) {
+        const Discrete& d = system_.discrete[k];
+        if ((d.every > 0.0) != with_sample_time || d.external) continue;
+        changed = changed || held[k] != updates_.values()[k];
+        held[k] = updates_.values()[k];
+        for (int p = 0; p < count_; ++p) {
+          double& now = held_[k * count_ + p];
+          const double slope =
+              updates_.along(k, std::span(x).subspan(static_cast<std::size_t>(n_) * p, n_), 0.0, p);
+          changed = changed || std::abs(slope - now) > 1e-12 * std::abs(slope);
+          now = slope;
+        }
       }
-    }
-    return changed;
-  };
-  const auto settle = [&] {
-    for (std::size_t round = 0; take(false) && round < 20 + system_.discrete.size(); ++round) {
-    }
-  };
-  settle();
-  take(true);
-  settle();
-  start.forward(held_, x, rates);
+      return changed;
+    };
+    if (!take(false) && (std::exchange(sampled, true) || !take(true))) break;
+  }
+  tableau.hold(problem_.initial.held);
+  StartDerivatives(tableau, problem_.storage, problem_.initial, wrt_).forward(held_, x, rates);
   for (int p = 0; p < count_; ++p) {
     std::copy_n(x.begin() + static_cast<long>(n_) * p, n_, values_of(s_[p].get()).begin());
     run_->columns_of(std::span(rates).subspan(static_cast<std::size_t>(r_) * p, r_),
@@ -374,10 +379,13 @@ void ForwardLanes::discrete_changes(std::span<const std::int32_t> which, std::sp
           updates_.along(k, std::span(total_).subspan(static_cast<std::size_t>(n_) * p, n_), moves_[p], p);
     const Discrete& d = system_.discrete[k];
     const int c = system_.groups[d.group].components[d.member];
+    const auto changed = run_->changed();
+    if (std::find(changed.begin(), changed.end(), k) == changed.end()) continue;
     // Of a watch the time says nothing more.
     if (!is_observer(system_.model->kinds[system_.model->components[c].kind]) || d.name.ends_with(".seen"))
       names += (names.empty() ? "" : ", ") + d.name;
   }
+  if (run_->changed().empty()) return;
   if (!listed_) {
     const bool moves = std::any_of(moves_.begin(), moves_.end(), [](double v) { return v != 0.0; });
     events_.push_back({run_->t(), names, moves ? moves_ : std::vector<double>()});
@@ -385,7 +393,7 @@ void ForwardLanes::discrete_changes(std::span<const std::int32_t> which, std::sp
   } else if (!names.empty()) {
     events_.back().what += ", " + names;
   }
-  for (std::int32_t k : which) seen_.try_emplace(k, static_cast<int>(events_.size()) - 1);
+  for (std::int32_t k : run_->changed()) seen_.try_emplace(k, static_cast<int>(events_.size()) - 1);
 }
 
 void ForwardLanes::found_anew() { stale_ = true; }

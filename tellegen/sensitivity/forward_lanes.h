@@ -78,7 +78,7 @@ class ForwardLanes : public AdaptiveCompanion {
   ParameterDerivatives by_parameter_;
   std::optional<ConsistentDirections> directions_;
   std::optional<ConditionSlopes> conditions_;
-  FormulaSlopes updates_;
+  DifferentiatedFormulas updates_;
   struct SourceSlope {  // of an across-source's rate
     std::int32_t edge = 0;
     int parameter = 0;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tellegen/sensitivity/combined.h"
 #include "tellegen/sensitivity/fixed_step.h"
 
 namespace tellegen {
@@ -16,7 +17,7 @@ bool is_implicit_fixed_step(const std::string& method) {
 RunDerivatives forward_run(const Model& model, const RunRequest& request) {
   const std::string& method = request.simulation.method;
   if (is_implicit_fixed_step(method)) return fixed_forward_run(model, request);
-  return adaptive_forward_run(model, request);
+  return method == "adaptive" ? adaptive_forward_run(model, request) : combined_forward_run(model, request);
 }
 
 RunDerivatives adjoint_run(const Model& model, const RunRequest& request) {

@@ -217,14 +217,17 @@ bool AdaptiveRun::event(double t, bool sampling, bool from_outside) {
     }
     updates_.evaluate(after, t + later, next_.data());
     changed_.clear();
+    taken_.clear();
     for (std::size_t k = 0; k < held_.size(); ++k) {
       const Discrete& d = system_.discrete[k];
       if (d.every > 0.0) {
         const double due = d.every * static_cast<double>(samples_taken_[k] + 1);
         if (!sampling || round > 0 || t < due * (1 - 1e-12)) continue;
         ++samples_taken_[k];
+        taken_.push_back(static_cast<std::int32_t>(k));
       }
       if (next_[k] == held_[k]) continue;
+      if (d.every == 0.0) taken_.push_back(static_cast<std::int32_t>(k));
       held_[k] = next_[k];
       changed_.push_back(static_cast<std::int32_t>(k));
       if (round > 50) {
@@ -236,7 +239,7 @@ bool AdaptiveRun::event(double t, bool sampling, bool from_outside) {
       }
     }
     any = any || !changed_.empty();
-    if (companion_ && !changed_.empty()) companion_->discrete_changes(changed_, after, t + later);
+    if (companion_ && !taken_.empty()) companion_->discrete_changes(taken_, after, t + later);
     if (changed_.empty() && (round > 0 || from_outside)) break;
   }
   if (any) ++statistics_.events;

@@ -1,4 +1,4 @@
-// Variable step and order, by SUNDIALS IDA on the tableau with KLU: for reference solutions and events.
+// Variable step and order, by SUNDIALS IDAS on the tableau with KLU: for reference solutions and events.
 //
 // Conditions of `if`, min, max, abs and the like are watched; where one changes sign the step ends there, and
 // the integration restarts with consistent values. Outputs are taken at the samples.

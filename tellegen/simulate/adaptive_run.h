@@ -19,7 +19,8 @@ class AdaptiveCompanion {
   // An event begins at run.t(): all values are still those before it. `conditions` have changed their sign;
   // none: sampled variables are due, or an input has come from outside.
   virtual void event_begins(std::span<const int> conditions) = 0;
-  // These discrete variables are about to change, to what their updates are at a point just after the event.
+  // These discrete variables are taken over, to what their updates are at a point just after the event: those
+  // that change (run.changed()), and sampled ones that are due whether they change or not.
   virtual void discrete_changes(std::span<const std::int32_t> which, std::span<const double> after,
                                 double t) = 0;
   virtual void found_anew() = 0;  // with the discrete variables that the tableau now holds: run.state()
@@ -54,6 +55,7 @@ class AdaptiveRun : public Integrator {
   // When the last event began; in it, what was found last.
   std::span<const double> columns_before() const { return before_; }
   const InitialState& state() const { return state_; }
+  std::span<const std::int32_t> changed() const { return changed_; }
   double moment() const;  // so long before or after an event belongs to one of its sides
 
   // Rates of the differentiated variables from derivatives of the columns, and back along the tree: there
@@ -98,7 +100,7 @@ class AdaptiveRun : public Integrator {
   InitialState state_;
   double t_ = 0.0;
   std::vector<int> found_, fired_;
-  std::vector<std::int32_t> changed_;
+  std::vector<std::int32_t> changed_, taken_;
   std::int64_t quick_events_ = 0;
   std::vector<std::int32_t> position_;
   std::vector<double> rates_, by_x_, by_rate_;

@@ -102,8 +102,8 @@ bool Schedule::take(std::int64_t index, std::span<const double> updates, std::sp
   for (std::size_t k = 0; k < updates.size(); ++k) {
     const bool sampled = due_[k] != never;
     if (sampled && due_[k] != index) continue;
-    if (sampled || updates[k] != held[k]) taken_.push_back(static_cast<int>(k));
-    if (updates[k] == held[k]) continue;
+    if (sampled || differs(updates[k], held[k])) taken_.push_back(static_cast<int>(k));
+    if (!differs(updates[k], held[k])) continue;
     held[k] = updates[k];
     changed = true;
     if (sampled) continue;

@@ -5,6 +5,7 @@
 // over at its multiples only.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -33,6 +34,12 @@ std::vector<Expr> update_expressions(const EquationSystem& system);
 
 // Quantities whose sign decides a comparison, a minimum, a magnitude in these expressions.
 std::vector<Expr> switching_quantities(std::span<const Expr> expressions);
+
+// Whether an update is another value. A variable that keeps its value has been through the equations of a
+// step, and may come back with the last digit changed.
+inline bool differs(double update, double held) {
+  return std::abs(update - held) > 1e-14 * std::abs(held) || std::isnan(update) != std::isnan(held);
+}
 
 // When sampled variables are due in a fixed-step run, who changes, and who changes in every step.
 class Schedule {

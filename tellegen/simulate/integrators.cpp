@@ -31,7 +31,7 @@ constexpr IntegratorEntry table[] = {
     {"trnp", "trapezoidal rule without projection", fixed_step},
     {"rk4", "classical Runge-Kutta on the minimal form: explicit, for smooth systems", minimal_rk4},
     {"exact", "matrix exponential, for linear networks: exact at any step", minimal_exact},
-    {"adaptive", "SUNDIALS IDA: variable step and order, events located", make_adaptive},
+    {"adaptive", "SUNDIALS IDAS: variable step and order, events located", make_adaptive},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network, St
       state_(start_state(network_, problem.initial)),
       schedule_(*problem.system, problem.step),
       updates_(problem.system->discrete.size()),
+      before_(problem.system->discrete.size()),
       listener_(listener),
       scheme_(plan_.scheme) {
   options_.record = listener != nullptr;
@@ -162,7 +163,7 @@ bool NetworkIntegrator::locate(double t) {
 
 void NetworkIntegrator::take_updates(std::int64_t index, double t) {
   step_->updates(t, updates_);
-  before_ = state_.held;
+  std::copy(state_.held.begin(), state_.held.end(), before_.begin());
   const bool changed = schedule_.take(index, updates_, state_.held);
   if (listener_ && !schedule_.taken().empty())
     listener_->updated(t, schedule_.taken(), before_, state_.held, located_);

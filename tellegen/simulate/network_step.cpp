@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tellegen/equations/explain.h"
 #include "tellegen/simulate/discrete.h"
@@ -12,6 +13,7 @@ namespace tellegen {
 namespace {
 
 constexpr int sections = 6, recovery = 5;
+constexpr double rounding_floor = 1e-6;  // no change larger than this is put down to rounding
 
 }  // namespace
 
@@ -425,6 +427,8 @@ NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_it
     solver_ ? solver_->solve(work_.data()) : solve();
   } else {
     const int most = fixed_iterations > 0 ? fixed_iterations : iterative ? max_iterations : 1;
+    double smallest = std::numeric_limits<double>::infinity();
+    int stagnant = 0;
     for (;;) {
       for (GroupStep& g : groups_) {
         for (std::size_t k = 0; k < g.iterates.size(); ++k)
@@ -448,7 +452,12 @@ NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_it
       }
       if (iterative)
         for (GroupStep& g : groups_) g.batch.run(3, work_.data());
-      if (fixed_iterations == 0 && (!iterative || largest_change_size() <= 1.0)) break;
+      const double change = iterative ? largest_change_size() : 0.0;
+      if (fixed_iterations == 0 && change <= 1.0) break;
+      // Where rounding keeps the changes from shrinking any further, and they are small, it is done as well.
+      stagnant = change < 0.5 * smallest ? 0 : stagnant + 1;
+      smallest = std::min(smallest, change);
+      if (fixed_iterations == 0 && stagnant >= 4 && change * options_.tolerance <= rounding_floor) break;
       if (result.iterations >= most) {
         result.converged = fixed_iterations > 0;
         if (!result.converged) return result;
@@ -578,7 +587,9 @@ void NetworkStep::read(Reader& reader, double t, double* values) {
     } else {
       Batch& batch = groups_[n.group].batch;
       batch.run_member(recovery, n.member, work_.data(), member_registers_.data());
-      value = batch.stored(n.reg) ? batch.array(n.reg)[n.member] : member_registers_[n.reg];
+      // What the recovery itself computes stands in an array only where columns() asked for all of them.
+      const bool earlier = batch.program().section_of[n.reg] != recovery;
+      value = earlier ? batch.array(n.reg)[n.member] : member_registers_[n.reg];
     }
   }
   interpret(reader.program, 0, reader.registers.data());

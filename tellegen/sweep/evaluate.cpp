@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -16,6 +17,7 @@
 namespace tellegen {
 namespace {
 
+using Clock = std::chrono::steady_clock;
 const Place command_line{"tellegen sweep", 0};
 
 std::vector<OutputColumn> columns_of(const Model& model, const SampleTask& task) {
@@ -61,7 +63,7 @@ void evaluate_stop(Model& model) {
   model.simulation.stop = evaluate(model.simulation.stop_formula, numbers);
 }
 
-std::vector<double> run(const SampleTask& task, std::span<const double> numbers) {
+std::vector<double> run(const SampleTask& task, std::span<const double> numbers, bool compile) {
   Model model = task.read();
   const std::vector<int> parameters = parameters_of(model, task);
   std::vector<double> si(numbers.begin(), numbers.end());
@@ -69,7 +71,8 @@ std::vector<double> run(const SampleTask& task, std::span<const double> numbers)
     if (!task.axes[k].unit.empty()) si[k] = units().to_si(si[k], task.axes[k].unit);
   set_parameters(model, parameters, si);
   evaluate_stop(model);
-  const SimulationOptions options = complete_options(model, task.simulation);
+  SimulationOptions options = complete_options(model, task.simulation);
+  options.compile = compile;
   Simulation simulation(model, options, columns_of(model, task));
   const SimulationResult result = simulation.run();
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
@@ -110,7 +113,10 @@ std::vector<ResultColumn> check_task(Model& model, SampleTask& task) {
 SampleOutcome evaluate_sample(const SampleTask& task, std::span<const double> numbers) {
   SampleOutcome outcome;
   try {
-    outcome.values = run(task, numbers);
+    const bool compile = task.simulation.compile && task.faster->compile();
+    const auto begin = Clock::now();
+    outcome.values = run(task, numbers, compile);
+    task.faster->took(compile, std::chrono::duration<double>(Clock::now() - begin).count());
     for (std::size_t k = 0; k < outcome.values.size(); ++k)
       if (!std::isfinite(outcome.values[k]))
         outcome.status = fmt::format("'{}' is not finite at the end of the run", task.outputs[k]);

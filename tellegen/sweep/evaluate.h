@@ -7,11 +7,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tellegen/simulate/simulate.h"
+#include "tellegen/sweep/faster.h"
 #include "tellegen/sweep/run_samples.h"
 #include "tellegen/sweep/samples.h"
 
@@ -25,7 +27,8 @@ struct SampleTask {
   std::function<Model()> read;        // a model of one's own, from any thread
   std::vector<Axis> axes;             // their names and units
   std::vector<std::string> outputs;   // formulas whose value at the end of a run is taken
-  SimulationOptions simulation = {};  // over the model's own
+  SimulationOptions simulation = {};  // over the model's own; `compile`: where it is faster
+  std::shared_ptr<FasterExecution> faster = std::make_shared<FasterExecution>();
 };
 
 // The names and units of the results. Throws ModelError where a name or a setting is wrong: told before any

@@ -1,0 +1,111 @@
+#include "tellegen/sensitivity/combined.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tellegen/equations/sensitivity_graph.h"
+#include "tellegen/model/parameters.h"
+
+namespace tellegen {
+namespace {
+
+void refuse(const Model& model, const std::string& what, const std::string& advice) {
+  throw ModelError({{model.file.string(), 0}, "T341", what, {advice}});
+}
+
+std::vector<std::string> names_of(const Model& model, std::span<const int> wrt) {
+  std::vector<std::string> names;
+  for (int p : wrt) names.push_back(model.parameters[p].name);
+  return names;
+}
+
+bool changes(const Model& model) {
+  return std::any_of(model.components.begin(), model.components.end(), [&](const Component& c) {
+    const auto& discrete = model.kinds[c.kind].discrete;
+    return std::any_of(discrete.begin(), discrete.end(), [](const KindDiscrete& d) {
+      return d.update != d.held;
+    });  // not an input from outside
+  });
+}
+
+}  // namespace
+
+RunDerivatives combined_forward_run(const Model& model, const RunRequest& request) {
+  const std::string& method = request.simulation.method;
+  const std::string advice = "choose one of the bdf methods, tr, or adaptive";
+  if (changes(model))
+    refuse(model, fmt::format("derivatives across events are not available with method '{}'", method),
+           advice);
+  if (model.simulation.stop_formula &&
+      !ParameterSlopes(model, request.wrt).of(model.simulation.stop_formula).empty())
+    refuse(model, fmt::format("with method '{}' the end of the run cannot move with a parameter", method),
+           advice);
+  const std::vector<std::string> names = names_of(model, request.wrt);
+  const Model combined = with_sensitivities(model, names);
+  std::vector<ParameterDerivative> by;
+  for (const std::string& name : names) by.emplace_back(model, find_parameter(model, name));
+
+  // Every value, and after it its derivatives.
+  RunRequest plain;
+  plain.simulation = request.simulation;
+  const std::size_t shown = request.trajectories.size(), count = names.size(), stride = 1 + count;
+  const auto add = [&](Expr value) {
+    plain.trajectories.push_back({"", "", value});
+    for (ParameterDerivative& d : by) plain.trajectories.push_back({"", "", d.of(value)});
+  };
+  for (const OutputColumn& o : request.trajectories) add(o.value);
+  for (const Observed& o : request.observed) add(o.value);
+  const RunDerivatives run = plain_run(combined, plain);
+  RunDerivatives result;
+  result.method = fmt::format("forward, the sensitivity graph beside the model, {}", method);
+  result.failure = run.failure;
+  result.t = run.t;
+  if (!run.failure.empty()) return result;
+  result.end_time = run.end_time;
+  result.end_time_gradient.assign(count, 0.0);
+  const std::size_t width = stride * (shown + request.observed.size()), rows = run.t.size();
+  const auto at = [&](std::size_t row, std::size_t value) {
+    return &run.trajectories[row * width + stride * value];
+  };
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t k = 0; k < shown; ++k) {
+      result.trajectories.push_back(*at(row, k));
+      result.by_parameter.insert(result.by_parameter.end(), at(row, k) + 1, at(row, k) + stride);
+    }
+  for (std::size_t k = 0; k < request.observed.size(); ++k) {
+    std::size_t best = rows - 1;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const double value = *at(row, shown + k), so_far = *at(best, shown + k);
+      if ((request.observed[k].what == Observed::What::maximum && value > so_far) ||
+          (request.observed[k].what == Observed::What::minimum && value < so_far))
+        best = row;
+    }
+    const double* found = at(best, shown + k);
+    result.values.push_back(*found);
+    result.gradient.insert(result.gradient.end(), found + 1, found + stride);
+  }
+  return result;
+}
+
+RunDerivatives second_order_run(const Model& model, const RunRequest& request) {
+  for (const Observed& o : request.observed)
+    if (o.what != Observed::What::end)
+      refuse(model, "second derivatives are those of values at the end of a run and of integrals",
+             "leave out times of events, extremes and formulas");
+  if (!request.simulation.stop_watch.empty() || model.simulation.stop_formula || changes(model))
+    refuse(model, "second derivatives are those of a run without events that ends at a fixed time",
+           "give a stop that is a number, and no stop_when");
+  const std::vector<std::string> names = names_of(model, request.wrt);
+  Model combined = with_sensitivities(model, names);
+  RunRequest second;
+  second.simulation = request.simulation;
+  for (const std::string& name : names) second.wrt.push_back(study_parameter(combined, name));
+  std::vector<ParameterDerivative> by;
+  for (const std::string& name : names) by.emplace_back(model, find_parameter(model, name));
+  for (const Observed& o : request.observed)
+    for (ParameterDerivative& d : by) second.observed.push_back({Observed::What::end, d.of(o.value)});
+  return forward_run(combined, second);
+}
+
+}  // namespace tellegen
