@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -109,6 +110,16 @@ void DesignProblem::weigh(Answer& answer) const {
   }
 }
 
+// Once: what is said at every point differs in its numbers only.
+void DesignProblem::warn(const std::string& text) {
+  const auto words = [](std::string of) {
+    std::erase_if(of, [](unsigned char c) { return std::isdigit(c) || c == '.' || c == '-' || c == 'e'; });
+    return of;
+  };
+  const auto same = [&](const std::string& other) { return words(other) == words(text); };
+  if (std::none_of(warnings_.begin(), warnings_.end(), same)) warnings_.push_back(text);
+}
+
 const DesignProblem::Answer& DesignProblem::answer(std::span<const double> x, bool gradient) {
   for (const Answer& known : kept_)
     if (std::ranges::equal(known.x, x) && (known.has_gradient || !gradient)) return known;
@@ -126,9 +137,7 @@ const DesignProblem::Answer& DesignProblem::answer(std::span<const double> x, bo
     result.values.assign(study_.objective_count(), std::numeric_limits<double>::quiet_NaN());
     result.gradient.assign(study_.objective_count() * variable_count(), 0.0);
   }
-  for (const std::string& w : result.warnings)
-    if (std::find(warnings_.begin(), warnings_.end(), w) == warnings_.end() && warnings_.size() < 20)
-      warnings_.push_back(w);
+  for (const std::string& w : result.warnings) warn(w);
   const auto goals = static_cast<std::ptrdiff_t>(goal_count()),
              width = static_cast<std::ptrdiff_t>(variable_count());
   made.point.objectives.assign(result.values.begin(), result.values.begin() + goals);
@@ -201,7 +210,7 @@ std::vector<GoalRange> DesignProblem::ranges() {
     for (std::size_t k = 0; k < x.size(); ++k) x[k] = corner >> k & 1 ? 1.0 : 0.0;
     const DesignPoint& point = at(x);
     if (!point.failure.empty()) {
-      warnings_.push_back("a corner of the bounds is left out: " + point.failure);
+      warn("a corner of the bounds is left out: " + point.failure);
       continue;
     }
     for (std::size_t g = 0; g < ranges.size(); ++g) {

@@ -78,6 +78,7 @@ class DesignProblem {
   };
   const Answer& answer(std::span<const double> x, bool gradient);
   void weigh(Answer& answer) const;
+  void warn(const std::string& text);
 
   Study study_;
   std::size_t constraint_count_;
