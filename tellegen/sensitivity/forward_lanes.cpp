@@ -332,17 +332,14 @@ void ForwardLanes::event_time(const Moment& before, std::span<const int> conditi
   const auto dr = [&](int lane) {
     return std::span(before.dr).subspan(static_cast<std::size_t>(r_) * lane, r_);
   };
-  int first = -1;
+  int first = -1, touching = -1;
   for (int k : conditions) {
     conditions_->at(k, before.state, before.t);
     const double rate = conditions_->along(dx(count_), dr(count_), 1.0);
     std::vector<double> moves;
     for (int p = 0; p < count_; ++p) moves.push_back(-conditions_->along(dx(p), dr(p), 0.0, p) / rate);
     if (std::any_of(moves.begin(), moves.end(), [](double v) { return !std::isfinite(v); })) {
-      warnings_.push_back(fmt::format(
-          "a condition of '{}' touches its threshold at t = {:.9g} s without passing it: the time of this "
-          "event has no derivative",
-          run_->conditions()[k].owner, run_->t()));
+      touching = k;
       continue;
     }
     if (first < 0) {
@@ -360,6 +357,14 @@ void ForwardLanes::event_time(const Moment& before, std::span<const int> conditi
         break;
       }
   }
+  // A quantity that lies on its threshold, as the speed of what is locked, decides nothing where another
+  // passes.
+  if (first < 0 && touching >= 0)
+    warnings_.push_back(
+        fmt::format("a condition of '{}' touches its threshold at t = {:.9g} s without passing it: the time "
+                    "of this event "
+                    "has no derivative",
+                    run_->conditions()[touching].owner, run_->t()));
 }
 
 void ForwardLanes::discrete_changes(std::span<const std::int32_t> which, std::span<const double> after,
