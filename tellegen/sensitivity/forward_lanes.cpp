@@ -358,13 +358,8 @@ void ForwardLanes::event_time(const Moment& before, std::span<const int> conditi
       }
   }
   // A quantity that lies on its threshold, as the speed of what is locked, decides nothing where another
-  // passes.
-  if (first < 0 && touching >= 0)
-    warnings_.push_back(
-        fmt::format("a condition of '{}' touches its threshold at t = {:.9g} s without passing it: the time "
-                    "of this event "
-                    "has no derivative",
-                    run_->conditions()[touching].owner, run_->t()));
+  // passes, or where nothing changes.
+  touching_ = first < 0 ? touching : -1;
 }
 
 void ForwardLanes::discrete_changes(std::span<const std::int32_t> which, std::span<const double> after,
@@ -391,6 +386,12 @@ void ForwardLanes::discrete_changes(std::span<const std::int32_t> which, std::sp
       names += (names.empty() ? "" : ", ") + d.name;
   }
   if (run_->changed().empty()) return;
+  if (const int k = std::exchange(touching_, -1); k >= 0)
+    warnings_.push_back(
+        fmt::format("a condition of '{}' touches its threshold at t = {:.9g} s without passing it: the time "
+                    "of this event "
+                    "has no derivative",
+                    run_->conditions()[k].owner, run_->t()));
   if (!listed_) {
     const bool moves = std::any_of(moves_.begin(), moves_.end(), [](double v) { return v != 0.0; });
     events_.push_back({run_->t(), names, moves ? moves_ : std::vector<double>()});

@@ -100,6 +100,7 @@ class ForwardLanes : public AdaptiveCompanion {
   std::vector<double> moves_, total_, states_;  // dT/dp; total derivatives of columns and of states
   bool stale_ = false;                          // total_ belongs to an earlier round
   bool listed_ = false;
+  int touching_ = -1;  // a condition of the event that only touches its threshold
   std::vector<RunDerivatives::Event> events_;
   std::map<std::int32_t, int> seen_;
   std::vector<std::string> warnings_;
