@@ -163,9 +163,9 @@ TEST_F(Studies, optimize_holds_constraints_and_says_what_the_start_breaks) {
 
 TEST_F(Studies, optimize_that_cannot_hold_or_reach_ends_with_1) {
   const Ran held = run({"optimize", with("m.toml", "maximize  = \"power\"",
-                                         "maximize  = \"power\"\nconstraints = [\"heat <= 1 mJ\"]")});
+                                         "maximize  = \"power\"\nconstraints = [\"heat <= 0.5 mJ\"]")});
   EXPECT_EQ(held.code, 1);
-  EXPECT_NE(held.err.find("no point was found that holds 'heat <= 1 mJ'"), std::string::npos) << held.err;
+  EXPECT_NE(held.err.find("no point was found that holds 'heat <= 0.5 mJ'"), std::string::npos) << held.err;
   const Ran early = run({"optimize", file("m.toml"), "--evaluations", "2"});
   EXPECT_EQ(early.code, 1);
   EXPECT_NE(early.err.find("T410"), std::string::npos) << early.err;

@@ -107,7 +107,7 @@ std::int64_t AdaptiveRun::advance(std::int64_t samples, double* rows) {
       break;
     }
     ++done_;
-    outputs_.evaluate(consistent_columns(), interval * static_cast<double>(done_), rows);
+    outputs_.evaluate(columns(), interval * static_cast<double>(done_), rows);
     rows += problem_.outputs.size();
   }
   long steps = 0, iterations = 0;
@@ -116,13 +116,6 @@ std::int64_t AdaptiveRun::advance(std::int64_t samples, double* rows) {
   statistics_.steps = steps_before_ + steps;
   statistics_.iterations = iterations_before_ + iterations;
   return samples;
-}
-
-std::span<const double> AdaptiveRun::consistent_columns() {
-  row_.x.assign(columns().begin(), columns().end());
-  row_.rates.resize(rates_.size());
-  rates_of(values_of(yp_.get()), row_.rates);
-  return reinitialisation_.find(t_, row_) ? std::span<const double>(row_.x) : columns();
 }
 
 void AdaptiveRun::set_input(int input, double value) {
@@ -138,9 +131,7 @@ bool AdaptiveRun::reach(double to) {
     // A sampling and a row may be the same instant but for rounding: too short a way for IDA.
     const bool there = stop - t_ <= 4.0 * std::numeric_limits<double>::epsilon() * (t_ + stop);
     if (there) t_ = stop;
-    // Rows do not cut the steps: short steps would be taken with low order, each as inexact as a long one.
-    if (const double end = std::min(sampling, std::max(to, problem_.options.stop)); std::isfinite(end))
-      IDASetStopTime(ida_.get(), end);
+    IDASetStopTime(ida_.get(), stop);  // outputs are solutions, not interpolations
     const int status = there ? IDA_SUCCESS : IDASolve(ida_.get(), stop, &t_, y_.get(), yp_.get(), IDA_NORMAL);
     if (companion_ && !there && status >= 0) companion_->moved();
     // Extrapolated potentials may land where an exponential is out of reach, and shortening the step does

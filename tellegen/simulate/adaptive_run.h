@@ -52,8 +52,6 @@ class AdaptiveRun : public Integrator {
   N_Vector y() const { return y_.get(); }
   N_Vector yp() const { return yp_.get(); }
   std::span<const double> columns() const { return values_of(y_.get()); }
-  // The states as IDA has them between its steps, and everything else found from them.
-  std::span<const double> consistent_columns();
   // When the last event began; in it, what was found last.
   std::span<const double> columns_before() const { return before_; }
   const InitialState& state() const { return state_; }
@@ -99,7 +97,7 @@ class AdaptiveRun : public Integrator {
   ColumnFormulas updates_, outputs_;
   std::vector<double> held_, next_;
   std::vector<std::int64_t> samples_taken_;
-  InitialState state_, row_;
+  InitialState state_;
   double t_ = 0.0;
   std::vector<int> found_, fired_;
   std::vector<std::int32_t> changed_, taken_;
