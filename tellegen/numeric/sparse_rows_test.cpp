@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
+#include "tellegen/numeric/sparse_lu.h"
 
 namespace tellegen {
 namespace {
@@ -19,39 +19,12 @@ TEST(SparseRows, products_of_four_vectors_and_of_the_transpose) {
   std::vector<double> y(12, 1.0);
   m.add_product(2.0, x.data(), y.data());
   EXPECT_EQ(y, (std::vector<double>{5, 9, 13, 17, 1, 1, 1, 1, 61, 121, 181, 241}));
+  std::vector<double> one(4, 1.0);
+  m.add_row(2, x.data(), one.data());
+  EXPECT_EQ(one, (std::vector<double>{31, 61, 91, 121}));
   std::vector<double> back(2, 0.0);
   m.add_transposed(1.0, std::vector<double>{5, 0, 7}.data(), back.data());
   EXPECT_EQ(back, (std::vector<double>{10, 21}));
-}
-
-// A matrix with several diagonal blocks, against KLU's own solution.
-TEST(LaneSolver, agrees_with_one_solution_at_a_time) {
-  std::mt19937 random(3);
-  std::uniform_real_distribution<double> value(-1, 1);
-  constexpr int n = 40;
-  PatternBuilder builder(n);
-  std::vector<double> entries;
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j)
-      if (i == j || (j / 10 >= i / 10 && random() % 8 == 0)) {
-        builder.add((i * 7) % n, j);
-        entries.push_back(i == j ? 4 + value(random) : value(random));
-      }
-  const SparsePattern pattern = builder.build();
-  std::vector<double> values(pattern.nonzeros());
-  for (std::size_t k = 0; k < entries.size(); ++k) values[builder.position(static_cast<int>(k))] = entries[k];
-  SparseLu lu(pattern);
-  ASSERT_TRUE(lu.factor(values));
-  LaneSolver solver(lu);
-  std::vector<double> b(n * lanes), x(n * lanes);
-  for (double& v : b) v = value(random);
-  solver.solve(b.data(), x.data());
-  for (int lane = 0; lane < lanes; ++lane) {
-    std::vector<double> one(n);
-    for (int i = 0; i < n; ++i) one[i] = b[i * lanes + lane];
-    lu.solve(one.data());
-    for (int i = 0; i < n; ++i) EXPECT_NEAR(x[i * lanes + lane], one[i], 1e-13);
-  }
 }
 
 TEST(SparseLu, transposed_solution) {

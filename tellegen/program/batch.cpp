@@ -101,6 +101,14 @@ void Batch::run(int section, const double* x) {
   }
 }
 
+void Batch::run_some(int section, std::span<const std::int32_t> members, const double* x) {
+  if (empty(section)) return;
+  for (std::int32_t m : members) {
+    run_member(section, m, x, registers_.data());
+    for (std::int32_t reg : sections_[section].stores) arrays_[slot_[reg]][m] = registers_[reg];
+  }
+}
+
 std::string Batch::c_source(const std::string& prefix) const {
   std::string out;
   // Tables are named per program; a prefix keeps several programs in one file apart.

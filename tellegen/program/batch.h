@@ -35,11 +35,13 @@ class Batch {
   bool stored(std::int32_t reg) const { return slot_[reg] >= 0; }
   double& uniform(std::int32_t input) { return uniforms_[input]; }
   std::int32_t*& index(std::int32_t input) { return indices_[input]; }
+  const std::int32_t* index(std::int32_t input) const { return indices_[input]; }
 
   // Gives every stored register that has none an array, and every gathered input an index array.
   void allocate();
 
   void run(int section, const double* x);
+  void run_some(int section, std::span<const std::int32_t> members, const double* x);  // interpreted
   // The same for one member into `registers`, always interpreted: for outputs.
   void run_member(int section, std::int32_t member, const double* x, double* registers) const;
 

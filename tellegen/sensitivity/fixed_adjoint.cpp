@@ -14,7 +14,6 @@
 #include "tellegen/model/parameters.h"
 #include "tellegen/sensitivity/fixed_run.h"
 #include "tellegen/sensitivity/fixed_step.h"
-#include "tellegen/sensitivity/jump_watch.h"
 #include "tellegen/simulate/denormals.h"
 
 namespace tellegen {
@@ -36,11 +35,10 @@ struct UpdateRecord {
 // The run itself: which steps, which updates, and states to begin again from.
 class Recorder : public StepListener {
  public:
-  Recorder(FixedRun& run, std::int64_t segment)
-      : jumps(run.system, run.request.wrt), run_(run), segment_(segment) {
+  Recorder(FixedRun& run, std::int64_t segment) : run_(run), segment_(segment) {
     held_lists.push_back(run.problem.initial.held);
     x.assign(run.problem.initial.x.begin(), run.problem.initial.x.end());
-    jumps.look(x, 0.0);
+    run.jumps.look(x, 0.0);
   }
   void before(NetworkStep& step) override {
     if (static_cast<std::int64_t>(steps.size()) < next_checkpoint_) return;
@@ -54,8 +52,11 @@ class Recorder : public StepListener {
   }
   void prepare(const StepState& prototype) { prototype_ = prototype; }
   void stepped(NetworkStep& step, const Scheme& scheme, double t, double length) override {
-    step.columns(x);
-    jumps.look(x, t);
+    if (!step.knows_columns()) step.want_columns(run_.recorded);
+    last_ = &step;
+    // Outputs are looked at in samples only; but where discrete variables change, the point is gone then.
+    if (run_.events || run_.jumps.looks()) step.columns(x);
+    run_.jumps.look(x, t);
     StepRecord record;
     record.t = t;
     record.length = length;
@@ -76,18 +77,24 @@ class Recorder : public StepListener {
     held_now_ = static_cast<std::int32_t>(held_lists.size()) - 1;
   }
 
+  // The point that the last step reached.
+  std::span<const double> point() {
+    if (last_ && !run_.events && !run_.jumps.looks()) last_->columns(x);
+    return x;
+  }
+
   std::vector<StepRecord> steps;
   std::vector<Scheme> schemes;
   std::vector<UpdateRecord> updates;
   std::vector<std::vector<double>> held_lists;
   std::vector<std::pair<std::int64_t, StepState>> checkpoints;
   std::vector<double> x;
-  JumpWatch jumps;
 
  private:
   FixedRun& run_;
   std::int64_t segment_, next_checkpoint_ = 0;
   StepState prototype_;
+  NetworkStep* last_ = nullptr;
   std::int32_t held_now_ = 0;
 };
 
@@ -132,6 +139,7 @@ class Replay {
       held_ = record.held;
     }
     if (!step->step(record.t, run_.problem.options.iterations, 50).converged) return false;
+    if (!step->knows_columns()) step->want_columns(run_.recorded);
     step->columns(x);
     step->formula_rates(rates);
     return true;
@@ -174,7 +182,6 @@ class Backward {
     if (output >= 0 && moving) observe(x, record.t, output, end);
     if (update) take_back(*update, x, record.t, end);
     std::copy(value_[0].begin(), value_[0].end(), values_.begin());
-    std::fill(history_.begin(), history_.end(), 0.0);
     if (update && update->located && end_moves(*update, record, x, rates)) {
       // values and columns moved by their slopes times dT; dT = -(dq/dp)/slope.
       for (std::size_t k = 0; k < rates_; ++k) end += values_[k] * moved_values_[lanes * k];
@@ -188,21 +195,21 @@ class Backward {
       double nothing = 0.0;
       observe(x, record.t, output, nothing);
     }
-    const bool with_rates = scheme.uses_rate || run_.events || run_.plan.start_steps > 0;
+    const bool with_rates = scheme.uses_rate || run_.events;
     if (with_rates) {
       if (run_.projects(scheme)) project_back(record.t, rates);
-      for (std::size_t k = 0; k < rates_; ++k) {
-        values_[k] += scheme.alpha * rate_[k];
-        history_[k] += rate_[k];
-      }
+      for (std::size_t k = 0; k < rates_; ++k) values_[k] += scheme.alpha * rate_[k];
     }
     derivative.backward(values_, columns_, history_, directions_);
+    if (with_rates)
+      for (std::size_t k = 0; k < rates_; ++k) history_[k] += rate_[k];
     for (const DerivativeEntry& e : derivative.by_parameter())
       gradient[e.parameter] += e.value * directions_[e.row];
     for (const DerivativeEntry& e : derivative.by_held()) held_[e.parameter] += e.value * directions_[e.row];
+    if (run_.events)  // a later start makes the step shorter
+      for (std::size_t k = 0; k < rates_; ++k) end_ += rates[k] / record.length * history_[k];
     for (std::size_t k = 0; k < rates_; ++k) {
       const double h = history_[k];
-      end_ += rates[k] / record.length * h;  // a later start makes the step shorter
       value_[0][k] = scheme.past[0] * h + value_[1][k];
       value_[1][k] = scheme.past[1] * h + value_[2][k];
       value_[2][k] = scheme.past[2] * h;
@@ -265,13 +272,14 @@ class Backward {
   bool end_moves(const UpdateRecord& update, const StepRecord& record, std::span<const double> x,
                  std::span<const double> rates) {
     run_.quantities->evaluate(x, record.t);
-    std::vector<double> history(lanes * rates_, 0.0);
+    const std::span<double> history = run_.derivative->histories();
+    std::fill(history.begin(), history.end(), 0.0);
     for (std::size_t k = 0; k < rates_; ++k) history[lanes * k] = -rates[k] / record.length;
     std::vector<LaneEntry> directions;
     for (const DerivativeEntry& e : run_.derivative->by_time()) directions.push_back({e.row, 0, e.value});
     moved_values_.resize(lanes * rates_);
     moved_columns_.resize(lanes * run_.columns.size());
-    run_.derivative->forward(history.data(), directions, moved_values_.data(), moved_columns_.data());
+    run_.derivative->forward(directions, moved_values_.data(), moved_columns_.data());
     std::vector<double> slopes(run_.quantities->by_time().begin(), run_.quantities->by_time().end());
     for (const auto& s : run_.quantities->by_column())
       slopes[s.formula] += s.value * moved_columns_[lanes * run_.column_index[s.of]];
@@ -317,6 +325,8 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
   Recorder recorder(run, segment);
   recorder.prepare(first);
   NetworkIntegrator integrator(run.problem, build_network(run.system), &recorder);
+  Replay replay(run, network, first);
+  run.derivative->prepare(run.plan.scheme.alpha, run.problem.initial.held, StepDerivative::Way::backward);
 
   const FlushDenormals flush;
   const auto began = std::chrono::steady_clock::now();
@@ -335,7 +345,7 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
       result.failure = integrator.failure();
       return result;
     }
-    run.outputs->evaluate(recorder.x, recorder.steps.back().t);
+    run.outputs->evaluate(recorder.point(), recorder.steps.back().t);
     for (std::size_t k = shown; k < width; ++k) {
       const double value = run.outputs->values()[k];
       const auto what = request.observed[k - shown].what;
@@ -367,18 +377,18 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
     backward.back().observe_end(1.0);
   }
 
-  Replay replay(run, network, first);
   const auto n = static_cast<std::size_t>(run.system.size()), r = run.system.rates.size();
+  const std::size_t size = run.derivative->point_size();
   std::vector<double> points;
   for (std::size_t c = recorder.checkpoints.size(); c-- > 0;) {
     const std::int64_t from = recorder.checkpoints[c].first;
     const std::int64_t to =
         c + 1 < recorder.checkpoints.size() ? recorder.checkpoints[c + 1].first : last + 1;
-    points.resize(std::max(points.size(), static_cast<std::size_t>(to - from) * (n + r)));
+    points.resize(std::max(points.size(), static_cast<std::size_t>(to - from) * size));
     replay.begin(recorder.checkpoints[c].second);
-    const auto point = [&](std::int64_t s) { return std::span(points).subspan((s - from) * (n + r), n + r); };
+    const auto point = [&](std::int64_t s) { return std::span(points).subspan((s - from) * size, size); };
     for (std::int64_t s = from; s < to; ++s)
-      if (!replay.take(recorder, recorder.steps[s], point(s).first(n), point(s).subspan(n))) {
+      if (!replay.take(recorder, recorder.steps[s], point(s).first(n), point(s).subspan(n, r))) {
         result.failure = fmt::format("a step could not be taken again at t = {:.9g} s", recorder.steps[s].t);
         return result;
       }
@@ -386,8 +396,8 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
       const StepRecord& record = recorder.steps[s];
       const Scheme& scheme = recorder.schemes[record.scheme];
       const UpdateRecord* update = record.update < 0 ? nullptr : &recorder.updates[record.update];
-      const auto x = point(s).first(n), rates = point(s).subspan(n);
-      if (!run.derivative->at(scheme.alpha, x, rates, record.t, recorder.held_lists[record.held])) {
+      const auto x = point(s).first(n), rates = point(s).subspan(n, r);
+      if (!run.derivative->at(scheme.alpha, point(s), record.t, recorder.held_lists[record.held])) {
         result.failure = fmt::format("the differentiated equations are singular at t = {:.9g} s", record.t);
         return result;
       }
@@ -436,7 +446,7 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
             result.gradient[(k - shown) * run.parameters + p] += per_second[k] * slope;
     }
   }
-  result.warnings = recorder.jumps.warnings();
+  result.warnings = run.jumps.warnings();
   result.method = fmt::format("adjoint of {} steps of {}, {} checkpoints", last + 1,
                               request.simulation.method, recorder.checkpoints.size());
   return result;

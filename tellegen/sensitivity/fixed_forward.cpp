@@ -14,7 +14,6 @@
 #include "tellegen/model/parameters.h"
 #include "tellegen/sensitivity/fixed_run.h"
 #include "tellegen/sensitivity/fixed_step.h"
-#include "tellegen/sensitivity/jump_watch.h"
 #include "tellegen/simulate/denormals.h"
 
 namespace tellegen {
@@ -22,15 +21,18 @@ namespace {
 
 class ForwardLanes : public StepListener {
  public:
+  ForwardLanes(const ForwardLanes&) = delete;
   explicit ForwardLanes(FixedRun& run)
       : run_(run),
         rates_(run.system.rates.size()),
         blocks_((run.parameters + lanes - 1) / lanes),
         held_(run.problem.initial.held),
-        x_(run.problem.initial.x),
-        formula_rates_(run.problem.initial.rates),
-        jumps_(run.system, run.request.wrt) {
-    jumps_.look(x_, 0.0);
+        point_(run.derivative->point_size(), 0.0),
+        x_(std::span(point_).first(run.system.size())),
+        formula_rates_(std::span(point_).subspan(x_.size(), rates_)) {
+    std::copy(run.problem.initial.x.begin(), run.problem.initial.x.end(), x_.begin());
+    std::copy(run.problem.initial.rates.begin(), run.problem.initial.rates.end(), formula_rates_.begin());
+    run.jumps.look(x_, 0.0);
     const std::size_t size = lanes * rates_;
     for (Block& block : blocks_) {
       for (auto& d : block.past) d.assign(size, 0.0);
@@ -38,8 +40,6 @@ class ForwardLanes : public StepListener {
       block.columns.assign(lanes * run.columns.size(), 0.0);
       block.held.assign(lanes * run.system.discrete.size(), 0.0);
     }
-    history_.resize(size);
-    values_.resize(size);
     for (std::size_t i = 0; i < run.derivative->by_parameter().size(); ++i) {
       const int p = run.derivative->by_parameter()[i].parameter;
       blocks_[p / lanes].entries.push_back({static_cast<int>(i), p % lanes});
@@ -48,27 +48,27 @@ class ForwardLanes : public StepListener {
   }
 
   void stepped(NetworkStep& step, const Scheme& scheme, double t, double length) override {
+    if (!step.knows_columns()) step.want_columns(run_.recorded);
     step.columns(x_);
     step.formula_rates(formula_rates_);
     t_ = t;
     length_ = length;
-    jumps_.look(x_, t);
+    run_.jumps.look(x_, t);
     StepDerivative& derivative = *run_.derivative;
-    if (!derivative.at(scheme.alpha, x_, formula_rates_, t, held_))
+    if (!derivative.at(scheme.alpha, point_, t, held_))
       failure_ = fmt::format("the differentiated equations are singular at t = {:.9g} s", t);
-    const bool with_rates = scheme.uses_rate || run_.events || run_.plan.start_steps > 0;
+    const bool with_rates = scheme.uses_rate || run_.events;
     std::vector<Slopes> drives;
     if (with_rates && run_.projects(scheme))
       drives = redundant_slopes(run_.system, run_.problem.storage, run_.request.wrt, t, formula_rates_);
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
       Block& block = blocks_[b];
-      for (std::size_t i = 0; i < lanes * rates_; ++i)
-        history_[i] = scheme.past[0] * block.past[0][i] + scheme.past[1] * block.past[1][i] +
-                      scheme.past[2] * block.past[2][i] + scheme.past_rate * block.rate[i];
+      const std::span<double> history = derivative.histories();
+      block.combine(scheme, history);
       if (block.moving)  // the step is shorter by as much as its start is later
         for (std::size_t k = 0; k < rates_; ++k)
           for (int lane = 0; lane < lanes; ++lane)
-            history_[lanes * k + lane] += formula_rates_[k] / length * block.start[lane];
+            history[lanes * k + lane] += formula_rates_[k] / length * block.start[lane];
       directions_.clear();
       for (const auto& [entry, lane] : block.entries) {
         const DerivativeEntry& e = derivative.by_parameter()[entry];
@@ -78,15 +78,15 @@ class ForwardLanes : public StepListener {
         for (int lane = 0; lane < lanes; ++lane)
           if (const double moved = block.held[lanes * e.parameter + lane]; moved != 0.0)
             directions_.push_back({e.row, lane, e.value * moved});
-      derivative.forward(history_.data(), directions_, values_.data(), block.columns.data());
+      std::vector<double>& values = block.past[2];  // the oldest, combined already
+      derivative.forward(directions_, values.data(), block.columns.data());
       if (with_rates) {
-        for (std::size_t i = 0; i < lanes * rates_; ++i)
-          block.rate[i] = scheme.alpha * values_[i] + history_[i];
+        for (std::size_t i = 0; i < history.size(); ++i)
+          block.rate[i] = scheme.alpha * values[i] + history[i];
         if (run_.projects(scheme)) project(block, static_cast<int>(b), drives);
       }
       block.past[2].swap(block.past[1]);
       block.past[1].swap(block.past[0]);
-      block.past[0].swap(values_);
       std::fill_n(block.start, lanes, 0.0);
       block.moving = false;
     }
@@ -141,7 +141,7 @@ class ForwardLanes : public StepListener {
   std::span<const double> x() const { return x_; }
   std::span<const double> formula_rates() const { return formula_rates_; }
   const std::string& failure() const { return failure_; }
-  std::span<const std::string> jump_warnings() const { return jumps_.warnings(); }
+  std::span<const std::string> jump_warnings() const { return run_.jumps.warnings(); }
   std::vector<RunDerivatives::Event> events;
   std::vector<std::string> warnings;
 
@@ -154,6 +154,17 @@ class ForwardLanes : public StepListener {
     std::vector<std::pair<int, int>> entries;    // of dF/dp, with their lanes
     double start[lanes] = {};                    // d(time at which the next step begins)/dp
     bool moving = false;
+
+    void combine(const Scheme& scheme, std::span<double> history) const {
+      const double *now = past[0].data(), *before = past[1].data(), *long_ago = past[2].data();
+      double* to = history.data();
+      for (std::size_t i = 0; i < history.size(); i += 2)
+        pair_at(to + i) = scheme.past[0] * pair_at(now + i) + scheme.past[1] * pair_at(before + i) +
+                          scheme.past[2] * pair_at(long_ago + i);
+      if (scheme.past_rate == 0.0) return;
+      for (std::size_t i = 0; i < history.size(); i += 2)
+        pair_at(to + i) += scheme.past_rate * pair_at(rate.data() + i);
+    }
   };
 
   void begin() {
@@ -195,13 +206,14 @@ class ForwardLanes : public StepListener {
   std::vector<double> move_time(double t, std::span<const int> taken) {
     run_.quantities->evaluate(x_, t);
     // One more direction: the end of the step itself.
-    std::fill(history_.begin(), history_.end(), 0.0);
-    for (std::size_t k = 0; k < rates_; ++k) history_[lanes * k] = -formula_rates_[k] / length_;
+    const std::span<double> history = run_.derivative->histories();
+    std::fill(history.begin(), history.end(), 0.0);
+    for (std::size_t k = 0; k < rates_; ++k) history[lanes * k] = -formula_rates_[k] / length_;
     directions_.clear();
     for (const DerivativeEntry& e : run_.derivative->by_time()) directions_.push_back({e.row, 0, e.value});
     std::vector<double> columns(lanes * run_.columns.size());
     std::vector<double> values(lanes * rates_);
-    run_.derivative->forward(history_.data(), directions_, values.data(), columns.data());
+    run_.derivative->forward(directions_, values.data(), columns.data());
     std::vector<double> slopes(run_.quantities->size());
     for (std::size_t q = 0; q < slopes.size(); ++q) slopes[q] = run_.quantities->by_time()[q];
     for (const auto& s : run_.quantities->by_column())
@@ -240,12 +252,12 @@ class ForwardLanes : public StepListener {
   FixedRun& run_;
   std::size_t rates_;
   std::vector<Block> blocks_;
-  std::vector<double> held_, x_, formula_rates_, history_, values_;
+  std::vector<double> held_, point_;
+  std::span<double> x_, formula_rates_;  // of the point
   std::vector<LaneEntry> directions_;
   double t_ = 0.0, length_ = 0.0;
   bool at_fixed_time_ = true;  // columns are derivatives at a fixed time
   std::string failure_;
-  JumpWatch jumps_;
 };
 
 }  // namespace
@@ -258,6 +270,7 @@ RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) 
     throw SimulationError("the start cannot be differentiated: its equations are singular", 0.0);
   ForwardLanes forward(run);
   NetworkIntegrator integrator(run.problem, build_network(run.system), &forward);
+  run.derivative->prepare(run.plan.scheme.alpha, run.problem.initial.held, StepDerivative::Way::forward);
   const std::size_t width = run.outputs->size(), shown = run.first_observed();
   const int count = run.parameters;
   std::vector<double> row(width), best_slopes(width * count, 0.0), best(width);

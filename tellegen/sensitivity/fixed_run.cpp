@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace tellegen {
 namespace {
@@ -33,6 +34,7 @@ FixedRun::FixedRun(const Model& model, const RunRequest& request)
       problem(problem_of(system, request)),
       plan(plan_method(problem.options, problem.step)),
       events(!Schedule(system, problem.step).empty()),
+      jumps(system, request.wrt),
       tableau(system) {
   const std::span<const int> wrt = request.wrt;
   std::vector<ColumnValue> formulas;
@@ -65,6 +67,12 @@ FixedRun::FixedRun(const Model& model, const RunRequest& request)
       }
   derivative = std::make_unique<StepDerivative>(system, wrt, columns);
   if (problem.options.compile) derivative->compile();
+  recorded = derivative->point_columns();
+  recorded.insert(recorded.end(), columns.begin(), columns.end());
+  if (model.simulation.stop_formula || jumps.looks()) {  // these may look at any
+    recorded.resize(system.size());
+    std::iota(recorded.begin(), recorded.end(), 0);
+  }
   tableau.hold(problem.initial.held);
   start = std::make_unique<StartDerivatives>(tableau, problem.storage, problem.initial, wrt);
   find_held_start();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tellegen/sensitivity/formulas.h"
+#include "tellegen/sensitivity/jump_watch.h"
 #include "tellegen/sensitivity/run.h"
 #include "tellegen/sensitivity/step_derivative.h"
 #include "tellegen/simulate/network_integrator.h"
@@ -27,8 +28,10 @@ struct FixedRun {
   std::unique_ptr<DifferentiatedFormulas> quantities;  // whose zeros are events
   std::vector<std::vector<int>> quantities_of;         // per discrete variable
   std::vector<std::int32_t> columns;                   // that these formulas use
+  std::vector<std::int32_t> recorded;                  // columns that anything asks of a step
   std::vector<std::int32_t> column_index;              // per column of the tableau: index in `columns`, or -1
   std::unique_ptr<StepDerivative> derivative;
+  JumpWatch jumps;
   Tableau tableau;
   std::unique_ptr<StartDerivatives> start;
   std::vector<double> held_start;  // [discrete][parameter]: derivatives of discrete variables at the start

@@ -15,6 +15,7 @@ namespace tellegen {
 class JumpWatch {
  public:
   JumpWatch(const EquationSystem& system, std::span<const int> wrt);
+  bool looks() const { return !choices_.empty(); }
   void look(std::span<const double> x, double t);
   const std::vector<std::string>& warnings() const { return warnings_; }
 

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace tellegen {
 namespace {
 
 constexpr int sections = 3, directions_section = 2;
+constexpr int settled = 2;  // rewriting the factors pays once the matrix has settled for so many steps
 
 }  // namespace
 
@@ -45,15 +47,86 @@ StepDerivative::StepDerivative(const EquationSystem& system, std::span<const int
         place = stamp.matrix == k ? pattern_.position(place) : rows_[stamp.matrix].place(place);
       std::erase_if(stamp.at, [](const auto& at) { return at.second < 0; });
       varies_[stamp.matrix] = varies_[stamp.matrix] || stamp.varies;
+      if (stamp.varies)
+        for (const auto& [member, place] : stamp.at) varying_places_[stamp.matrix].push_back(place);
     }
   base_[k].assign(k_values_.size(), 0.0);
   for (Which m : {a, b, v, w, u, p, q, r}) base_[m].assign(rows_[m].values().size(), 0.0);
   constant_p_ = base_[p];
   for (std::int32_t entry : direct) constant_p_[rows_[p].place(entry)] = 1.0;
-  work_.assign(static_cast<std::size_t>(system.size()) + rates + 1, 0.0);
   right_.resize(static_cast<std::size_t>(lanes) * network_.size());
   unknowns_.resize(right_.size());
   columns_work_.resize(right_.size());
+  place_directions();
+  find_loose();
+  find_members();
+}
+
+void StepDerivative::find_members() {
+  std::vector<std::set<std::int32_t>> members(groups_.size());
+  for (const auto* terms : {&parameter_terms_, &held_terms_, &time_terms_})
+    for (const Term& term : *terms) members[term.group].insert(term.member);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    GroupPart& part = groups_[g];
+    const auto all = static_cast<std::size_t>(part.batch.members());
+    const bool varies =
+        std::any_of(part.stamps.begin(), part.stamps.end(), [](const Stamp& stamp) { return stamp.varies; });
+    if (varies)
+      for (std::int32_t m = 0; m < part.batch.members(); ++m) members[g].insert(m);
+    part.members.assign(members[g].begin(), members[g].end());
+    part.few = 8 * part.members.size() <= all;
+  }
+}
+
+std::vector<std::int32_t> StepDerivative::point_columns() const {
+  std::vector<std::int32_t> columns;
+  for (const GroupPart& part : groups_)
+    for (std::int32_t input : part.gathered)
+      for (std::int32_t m : part.members)
+        if (const std::int32_t c = part.batch.index(input)[m]; c < system_.size()) columns.push_back(c);
+  return columns;
+}
+
+// Where directions enter: each row of the network, rate and column that one reaches has an input.
+void StepDerivative::place_directions() {
+  std::set<std::int32_t> rows;
+  for (const auto* list : {&by_parameter_, &by_held_}) {
+    for (const DerivativeEntry& e : *list) rows.insert(e.row);
+  }
+  direction_rows_.assign(rows.begin(), rows.end());
+  for (const DerivativeEntry& e : by_time_) rows.insert(e.row);
+  inputs_ = static_cast<std::int32_t>(system_.rates.size());
+  const std::pair<Which, std::int32_t> reached[] = {
+      {b, network_.size()}, {u, rows_[v].rows()}, {r, rows_[p].rows()}};
+  for (int k = 0; k < 3; ++k) {
+    slot_[k].assign(reached[k].second, -1);
+    const SparseRows& m = rows_[reached[k].first];
+    for (std::int32_t row : rows)
+      for (std::int32_t i = m.begin(row); i < m.end(row); ++i)
+        if (std::int32_t& slot = slot_[k][m.column(i)]; slot < 0) slot = inputs_++;
+  }
+  lane_work_.assign(static_cast<std::size_t>(lanes) * inputs_, 0.0);
+}
+
+void StepDerivative::find_loose() {
+  std::set<std::int32_t> unknowns;
+  const auto find = [&](Which by_unknown, Which by_history, std::vector<std::int32_t>& loose) {
+    std::set<std::int32_t> rows;
+    for (Which m : {by_unknown, by_history}) {
+      const std::set<std::int32_t> places(varying_places_[m].begin(), varying_places_[m].end());
+      for (std::int32_t row = 0; row < rows_[m].rows(); ++row)
+        if (const auto first = places.lower_bound(rows_[m].begin(row));
+            first != places.end() && *first < rows_[m].end(row))
+          rows.insert(row);
+    }
+    loose.assign(rows.begin(), rows.end());
+    const SparseRows& m = rows_[by_unknown];
+    for (std::int32_t row : rows)
+      for (std::int32_t i = m.begin(row); i < m.end(row); ++i) unknowns.insert(m.column(i));
+  };
+  find(v, w, loose_rates_);
+  find(p, q, loose_columns_);
+  loose_unknowns_.assign(unknowns.begin(), unknowns.end());
 }
 
 bool StepDerivative::compile() {
@@ -214,12 +287,16 @@ void StepDerivative::build_group(std::size_t index, std::span<const std::int32_t
                  alpha,
                  time,
                  first_parameter,
-                 {}};
+                 {},
+                 {},
+                 {},
+                 false};
   part.batch.allocate();
   for (std::size_t s = 0; s < group.parameters.size(); ++s)
     std::copy(group.values[s].begin(), group.values[s].end(),
               part.batch.array(first_parameter + static_cast<std::int32_t>(s)));
   const auto zero = system_.size() + static_cast<std::int32_t>(system_.rates.size());
+  for (const Gathered& x : gathered) part.gathered.push_back(x.input);
   for (const Gathered& x : gathered)
     for (std::int32_t m = 0; m < group.size(); ++m) {
       const std::int32_t from = x.columns ? (*x.columns)[m] : system_.size() + rate(x.rate, m);
@@ -258,8 +335,10 @@ void StepDerivative::fill(bool varying) {
   for (int m = 0; m < count; ++m) {
     if (!varying)
       std::fill(base_[m].begin(), base_[m].end(), 0.0);
-    else if (varies_[m] || dirty_)
+    else if (dirty_)
       std::copy(base_[m].begin(), base_[m].end(), values_of(static_cast<Which>(m)));
+    else
+      for (std::int32_t place : varying_places_[m]) values_of(static_cast<Which>(m))[place] = base_[m][place];
   }
   if (!varying) base_[p] = constant_p_;
   for (GroupPart& part : groups_)
@@ -276,90 +355,243 @@ void StepDerivative::evaluate(std::span<const Term> terms, std::vector<Derivativ
     entries[i].value = terms[i].factor * groups_[terms[i].group].batch.array(terms[i].reg)[terms[i].member];
 }
 
-bool StepDerivative::at(double alpha, std::span<const double> x, std::span<const double> rates, double t,
-                        std::span<const double> held) {
-  std::copy(x.begin(), x.end(), work_.begin());
-  std::copy(rates.begin(), rates.end(), work_.begin() + static_cast<long>(x.size()));
-  dirty_ = alpha != alpha_ || !std::equal(held.begin(), held.end(), held_.begin(), held_.end());
-  if (dirty_) {
-    alpha_ = alpha;
-    held_.assign(held.begin(), held.end());
-    for (std::size_t d = 0; d < held.size(); ++d) {
-      const Discrete& discrete = system_.discrete[d];
-      GroupPart& part = groups_[discrete.group];
-      part.batch.array(part.first_parameter + held_slot(system_, discrete))[discrete.member] = held[d];
-    }
-    for (GroupPart& part : groups_) {
-      part.batch.uniform(part.alpha) = alpha;
-      part.batch.run(0, work_.data());
-    }
-    fill(false);
+void StepDerivative::set_constants(double alpha, std::span<const double> held) {
+  alpha_ = alpha;
+  held_.assign(held.begin(), held.end());
+  for (std::size_t d = 0; d < held.size(); ++d) {
+    const Discrete& discrete = system_.discrete[d];
+    GroupPart& part = groups_[discrete.group];
+    part.batch.array(part.first_parameter + held_slot(system_, discrete))[discrete.member] = held[d];
   }
   for (GroupPart& part : groups_) {
+    part.batch.uniform(part.alpha) = alpha;
+    part.batch.run(0, nullptr);
+  }
+  fill(false);
+  serves_ = alpha_ == program_alpha_ && held_ == program_held_;
+}
+
+void StepDerivative::prepare(double alpha, std::span<const double> held, Way way) {
+  if (varies_[k] || varies_[a]) return;
+  set_constants(alpha, held);
+  dirty_ = true;
+  fill(true);
+  if (!lu_->refactor(k_values_)) {
+    alpha_ = 0.0;  // to be found again by a step
+    return;
+  }
+  steady_ = settled;
+  if (!program_serves()) return;
+  if (way == Way::forward)
+    build_forward();
+  else if (!varies_[b] && !varies_[u] && !varies_[r])
+    build_backward();
+}
+
+bool StepDerivative::at(double alpha, std::span<const double> point, double t, std::span<const double> held) {
+  dirty_ = alpha != alpha_ || !std::equal(held.begin(), held.end(), held_.begin(), held_.end());
+  if (dirty_) set_constants(alpha, held);
+  for (GroupPart& part : groups_) {
     part.batch.uniform(part.time) = t;
-    for (int section = 1; section < sections; ++section) part.batch.run(section, work_.data());
+    for (int section = 1; section < sections; ++section)
+      if (part.few)
+        part.batch.run_some(section, part.members, point.data());
+      else
+        part.batch.run(section, point.data());
   }
   const bool any = std::any_of(varies_, varies_ + count, [](bool varies) { return varies; });
   if (any || dirty_) fill(true);
   evaluate(parameter_terms_, by_parameter_);
   evaluate(held_terms_, by_held_);
   evaluate(time_terms_, by_time_);
-  if (varies_[k] || dirty_) {
-    solver_.reset();
-    steady_ = 0;
-    ++factorisations_;
-    return lu_->refactor(k_values_);
-  }
-  // Rewriting the factors pays once the matrix has settled.
-  if (!solver_ && ++steady_ == 3) solver_ = std::make_unique<LaneSolver>(*lu_);
-  return true;
+  steady_ = dirty_ ? 0 : steady_ + 1;
+  if (!varies_[k] && !dirty_) return true;
+  ++factorisations_;
+  return lu_->refactor(k_values_);
 }
 
-void StepDerivative::forward(const double* history, std::span<const LaneEntry> directions, double* values,
-                             double* columns) {
-  std::fill(right_.begin(), right_.end(), 0.0);
-  rows_[a].add_product(-1.0, history, right_.data());
-  const auto scatter = [&](Which matrix, double factor, double* to) {
-    const SparseRows& m = rows_[matrix];
-    for (const LaneEntry& e : directions)
-      for (std::int32_t i = m.begin(e.row); i < m.end(e.row); ++i)
-        to[lanes * m.column(i) + e.lane] += factor * e.value * m.value(i);
+// Whether programs are to be used: there are some for these numbers, or it is time to make them.
+bool StepDerivative::program_serves() {
+  if (serves_ || varies_[k] || varies_[a] || steady_ < settled) return serves_;
+  forward_.reset();
+  backward_.reset();
+  program_alpha_ = alpha_;
+  program_held_ = held_;
+  return serves_ = true;
+}
+
+void StepDerivative::build_forward() {
+  const auto rates = static_cast<std::int32_t>(system_.rates.size());
+  forward_ = std::make_unique<RowProgram>(inputs_);
+  const auto add = [&](const SparseRows& m, std::int32_t row, double factor, auto&& variable) {
+    for (std::int32_t i = m.begin(row); i < m.end(row); ++i)
+      forward_->add(variable(m.column(i)), factor * m.value(i));
   };
-  scatter(b, -1.0, right_.data());
-  if (solver_) {
-    solver_->solve(right_.data(), unknowns_.data());
+  const auto add_slot = [&](int which, std::int32_t row) {
+    if (slot_[which][row] >= 0) forward_->add(slot_[which][row], 1.0);
+  };
+  const auto history = [](std::int32_t rate) { return rate; };
+  const auto unknown = add_solution(*forward_, lu_->factors(), [&](std::int32_t row) {
+    add_slot(0, row);
+    add(rows_[a], row, -1.0, history);
+  });
+  const auto of_unknown = [&](std::int32_t column) { return unknown[column]; };
+  const auto results = [&](int target, std::int32_t count, const std::vector<std::int32_t>& loose,
+                           Which by_unknown, Which by_history) {
+    for (std::int32_t row = 0; row < count; ++row) {
+      if (std::binary_search(loose.begin(), loose.end(), row)) continue;
+      forward_->begin_result(target, row);
+      add(rows_[by_unknown], row, 1.0, of_unknown);
+      add(rows_[by_history], row, 1.0, history);
+      add_slot(1 + target, row);
+    }
+  };
+  results(0, rates, loose_rates_, v, w);
+  results(1, rows_[p].rows(), loose_columns_, p, q);
+  for (std::int32_t x : loose_unknowns_) {
+    forward_->begin_result(2, x);
+    forward_->add(unknown[x], 1.0);
+  }
+  forward_->finish(lanes);
+  lane_work_.resize(std::max(lane_work_.size(), forward_->work_size()));
+}
+
+std::span<double> StepDerivative::histories() {
+  if (program_serves() && !forward_) build_forward();
+  return std::span(lane_work_).first(lanes * system_.rates.size());
+}
+
+void StepDerivative::forward(std::span<const LaneEntry> directions, double* values, double* columns) {
+  double* work = lane_work_.data();
+  const auto scatter = [&](auto&& at) {
+    const std::tuple<Which, int, double> reached[] = {{b, 0, -1.0}, {u, 1, 1.0}, {r, 2, 1.0}};
+    for (const auto& [matrix, which, factor] : reached) {
+      const SparseRows& m = rows_[matrix];
+      for (const LaneEntry& e : directions)
+        for (std::int32_t i = m.begin(e.row); i < m.end(e.row); ++i)
+          at(work[lanes * slot_[which][m.column(i)] + e.lane], factor * e.value * m.value(i));
+    }
+  };
+  scatter([](double& slot, double value) { slot += value; });
+  const auto add_slots = [&](int which, std::int32_t row, double* to) {
+    if (const std::int32_t slot = slot_[which][row]; slot >= 0)
+      for (int lane = 0; lane < lanes; ++lane) to[lane] += work[lanes * slot + lane];
+  };
+  const auto result = [&](int which, std::int32_t row, Which by_unknown, Which by_history, double* to) {
+    std::fill_n(to, lanes, 0.0);
+    rows_[by_unknown].add_row(row, unknowns_.data(), to);
+    rows_[by_history].add_row(row, work, to);
+    add_slots(which, row, to);
+  };
+  if (serves_) {
+    double* const targets[] = {values, columns, unknowns_.data()};
+    forward_->run<lanes>(work, targets);
+    for (std::int32_t row : loose_rates_) result(1, row, v, w, values + lanes * row);
+    for (std::int32_t row : loose_columns_) result(2, row, p, q, columns + lanes * row);
   } else {
     const auto n = network_.size();
-    for (std::int32_t i = 0; i < n; ++i)
+    std::fill(right_.begin(), right_.end(), 0.0);
+    rows_[a].add_product(-1.0, work, right_.data());
+    for (std::int32_t i = 0; i < n; ++i) {
+      double* right = right_.data() + static_cast<std::size_t>(lanes) * i;
+      add_slots(0, i, right);
       for (int lane = 0; lane < lanes; ++lane)
-        columns_work_[static_cast<std::size_t>(lane) * n + i] =
-            right_[static_cast<std::size_t>(lanes) * i + lane];
+        columns_work_[static_cast<std::size_t>(lane) * n + i] = right[lane];
+    }
     lu_->solve_columns(columns_work_.data(), lanes);
     for (std::int32_t i = 0; i < n; ++i)
       for (int lane = 0; lane < lanes; ++lane)
         unknowns_[static_cast<std::size_t>(lanes) * i + lane] =
             columns_work_[static_cast<std::size_t>(lane) * n + i];
+    for (std::int32_t row = 0; row < rows_[v].rows(); ++row) result(1, row, v, w, values + lanes * row);
+    for (std::int32_t row = 0; row < rows_[p].rows(); ++row) result(2, row, p, q, columns + lanes * row);
   }
-  std::fill(values, values + static_cast<std::size_t>(lanes) * system_.rates.size(), 0.0);
-  rows_[v].add_product(1.0, unknowns_.data(), values);
-  rows_[w].add_product(1.0, history, values);
-  scatter(u, 1.0, values);
-  if (!columns) return;
-  std::fill(columns, columns + static_cast<std::size_t>(lanes) * rows_[p].rows(), 0.0);
-  rows_[p].add_product(1.0, unknowns_.data(), columns);
-  rows_[q].add_product(1.0, history, columns);
-  scatter(r, 1.0, columns);
+  scatter([](double& slot, double) { slot = 0.0; });
+}
+
+// Inputs: values, columns, what loose ones contribute to their unknowns.
+void StepDerivative::build_backward() {
+  const std::int32_t rates = rows_[v].rows(), asked = rows_[p].rows();
+  backward_ = std::make_unique<RowProgram>(rates + asked + static_cast<std::int32_t>(loose_unknowns_.size()));
+  // What a column of several matrices receives: variable and factor.
+  using Received = std::vector<std::vector<std::pair<std::int32_t, double>>>;
+  const auto transpose = [&](Received& to, Which matrix, const std::vector<std::int32_t>& loose,
+                             auto&& variable, double factor) {
+    const SparseRows& m = rows_[matrix];
+    for (std::int32_t row = 0; row < m.rows(); ++row)
+      if (!std::binary_search(loose.begin(), loose.end(), row))
+        for (std::int32_t i = m.begin(row); i < m.end(row); ++i)
+          to[m.column(i)].push_back({variable(row), factor * m.value(i)});
+  };
+  const auto value = [](std::int32_t rate) { return rate; };
+  const auto column = [&](std::int32_t c) { return rates + c; };
+  const auto add = [&](const auto& list) {
+    for (const auto& [variable, factor] : list) backward_->add(variable, factor);
+  };
+  Received right(network_.size()), histories(rates);
+  transpose(right, v, loose_rates_, value, 1.0);
+  transpose(right, p, loose_columns_, column, 1.0);
+  for (std::size_t k = 0; k < loose_unknowns_.size(); ++k)
+    right[loose_unknowns_[k]].push_back({rates + asked + static_cast<std::int32_t>(k), 1.0});
+  const auto of_row =
+      add_transposed_solution(*backward_, lu_->factors(), [&](std::int32_t unknown) { add(right[unknown]); });
+  const auto solution = [&](std::int32_t row) { return of_row[row]; };
+  transpose(histories, a, {}, solution, -1.0);
+  transpose(histories, w, loose_rates_, value, 1.0);
+  transpose(histories, q, loose_columns_, column, 1.0);
+  for (std::int32_t k = 0; k < rates; ++k) {
+    backward_->begin_result(0, k);
+    add(histories[k]);
+  }
+  for (std::int32_t row : direction_rows_) {
+    backward_->begin_result(1, row);
+    const auto gather = [&](Which matrix, double factor, auto&& variable) {
+      const SparseRows& m = rows_[matrix];
+      for (std::int32_t i = m.begin(row); i < m.end(row); ++i)
+        backward_->add(variable(m.column(i)), factor * m.value(i));
+    };
+    gather(u, 1.0, value);
+    gather(b, -1.0, solution);
+    gather(r, 1.0, column);
+  }
+  backward_->finish(1);
+  back_work_.assign(backward_->work_size(), 0.0);
 }
 
 void StepDerivative::backward(std::span<const double> values, std::span<const double> columns,
                               std::span<double> history, std::span<double> directions) {
+  const bool by_program = !varies_[b] && !varies_[u] && !varies_[r] && program_serves();
+  if (by_program && !backward_) build_backward();
+  if (by_program) {
+    double* slots =
+        std::copy(columns.begin(), columns.end(), std::copy(values.begin(), values.end(), back_work_.data()));
+    const auto each_loose = [&](auto&& visit) {
+      for (std::int32_t row : loose_rates_) visit(v, w, row, values[row]);
+      for (std::int32_t row : loose_columns_) visit(p, q, row, columns[row]);
+    };
+    std::fill_n(slots, loose_unknowns_.size(), 0.0);
+    each_loose([&](Which by_unknown, Which, std::int32_t row, double value) {
+      const SparseRows& m = rows_[by_unknown];
+      for (std::int32_t i = m.begin(row); i < m.end(row); ++i)
+        slots[std::lower_bound(loose_unknowns_.begin(), loose_unknowns_.end(), m.column(i)) -
+              loose_unknowns_.begin()] += value * m.value(i);
+    });
+    double* const targets[] = {history.data(), directions.data()};
+    backward_->run<1>(back_work_.data(), targets);
+    each_loose([&](Which, Which by_history, std::int32_t row, double value) {
+      const SparseRows& m = rows_[by_history];
+      for (std::int32_t i = m.begin(row); i < m.end(row); ++i) history[m.column(i)] += value * m.value(i);
+    });
+    return;
+  }
   const auto n = static_cast<std::size_t>(network_.size());
   std::fill_n(right_.begin(), n, 0.0);
   rows_[v].add_transposed(1.0, values.data(), right_.data());
-  if (!columns.empty()) rows_[p].add_transposed(1.0, columns.data(), right_.data());
+  rows_[p].add_transposed(1.0, columns.data(), right_.data());
   lu_->solve_transposed(right_.data());
+  std::fill(history.begin(), history.end(), 0.0);
   rows_[w].add_transposed(1.0, values.data(), history.data());
-  if (!columns.empty()) rows_[q].add_transposed(1.0, columns.data(), history.data());
+  rows_[q].add_transposed(1.0, columns.data(), history.data());
   rows_[a].add_transposed(-1.0, right_.data(), history.data());
   const auto gather = [&](Which matrix, std::int32_t row, const double* from) {
     double sum = 0.0;
@@ -367,9 +599,9 @@ void StepDerivative::backward(std::span<const double> values, std::span<const do
     for (std::int32_t i = m.begin(row); i < m.end(row); ++i) sum += m.value(i) * from[m.column(i)];
     return sum;
   };
-  for (std::int32_t row = system_.node_columns; row < system_.size(); ++row)
-    directions[row] = gather(u, row, values.data()) - gather(b, row, right_.data()) +
-                      (columns.empty() ? 0.0 : gather(r, row, columns.data()));
+  for (std::int32_t row : direction_rows_)
+    directions[row] =
+        gather(u, row, values.data()) - gather(b, row, right_.data()) + gather(r, row, columns.data());
 }
 
 }  // namespace tellegen

@@ -16,6 +16,7 @@
 
 #include "tellegen/equations/linearised.h"
 #include "tellegen/equations/slopes.h"
+#include "tellegen/numeric/row_program.h"
 #include "tellegen/numeric/sparse_rows.h"
 #include "tellegen/program/batch.h"
 #include "tellegen/simulate/parameter_derivatives.h"
@@ -35,21 +36,30 @@ class StepDerivative {
   StepDerivative(const StepDerivative&) = delete;
   bool compile();
 
-  // The point that a step reached: matrices and directions from here on are those of that step. False where
-  // its equations are singular.
-  bool at(double alpha, std::span<const double> x, std::span<const double> rates, double t,
-          std::span<const double> held);
+  // Before the run: programs for the formula that most of its steps use.
+  enum class Way { forward, backward };
+  void prepare(double alpha, std::span<const double> held, Way way);
+  // The point that a step reached: matrices and directions from here on are those of that step. `point`: the
+  // columns of the tableau, the rates, and a zero. False where the equations are singular.
+  std::size_t point_size() const {
+    return static_cast<std::size_t>(system_.size()) + system_.rates.size() + 1;
+  }
+  bool at(double alpha, std::span<const double> point, double t, std::span<const double> held);
   // dF/dp, dF/d(discrete variable) and dF/dt there; rows are the tableau's.
   std::span<const DerivativeEntry> by_parameter() const { return by_parameter_; }
   std::span<const DerivativeEntry> by_held() const { return by_held_; }
   std::span<const DerivativeEntry> by_time() const { return by_time_; }
 
-  // Four lanes: history [rate][lane] to values [rate][lane]; columns [column][lane] where not null.
-  void forward(const double* history, std::span<const LaneEntry> directions, double* values, double* columns);
-  // One vector back: adds to history what values and columns contribute, and sets directions (per row).
+  // Four lanes: histories [rate][lane], filled in by the caller after at(), to values [rate][lane] and
+  // columns [column][lane].
+  std::span<double> histories();
+  void forward(std::span<const LaneEntry> directions, double* values, double* columns);
+  // One vector back: sets history, and directions of the rows that have entries of dF/dp or by_held().
   void backward(std::span<const double> values, std::span<const double> columns, std::span<double> history,
                 std::span<double> directions);
 
+  // Columns that at() uses.
+  std::vector<std::int32_t> point_columns() const;
   std::int32_t unknowns() const { return network_.size(); }
   std::int64_t factorisations() const { return factorisations_; }
 
@@ -65,6 +75,10 @@ class StepDerivative {
     Batch batch;
     std::int32_t alpha = 0, time = 0, first_parameter = 0;
     std::vector<Stamp> stamps;
+    std::vector<std::int32_t> gathered;  // inputs
+    // Members whose points matter: those with entries of dF/dp and such, or all where the matrices vary.
+    std::vector<std::int32_t> members;
+    bool few = false;
   };
   // An entry of dF/dp: which register of which member, times what.
   struct Term {
@@ -75,6 +89,13 @@ class StepDerivative {
                    std::span<const std::vector<GroupSlope>> slopes);
   void fill(bool varying);
   double* values_of(Which matrix);
+  void place_directions();
+  void find_loose();
+  void find_members();
+  void set_constants(double alpha, std::span<const double> held);
+  bool program_serves();
+  void build_forward();
+  void build_backward();
   void evaluate(std::span<const Term> terms, std::vector<DerivativeEntry>& entries);
 
   const EquationSystem& system_;
@@ -84,13 +105,24 @@ class StepDerivative {
   std::vector<GroupPart> groups_;
   PatternBuilder pattern_;
   std::unique_ptr<SparseLu> lu_;
-  std::unique_ptr<LaneSolver> solver_;
+  // Of a matrix that has settled. Rates and columns with varying entries are left to rows_ ("loose"): the
+  // programs hand over or take in the unknowns that these use.
+  std::unique_ptr<RowProgram> forward_, backward_;
+  double program_alpha_ = 0.0;
+  std::vector<double> program_held_;
+  bool serves_ = false;  // the programs are those of the present formula and discrete variables
+  std::vector<std::int32_t> loose_rates_, loose_columns_, loose_unknowns_;
+  std::vector<std::int32_t> varying_places_[count];
   SparseRows rows_[count];
   std::vector<double> k_values_, base_[count], constant_p_;
   bool varies_[count] = {};
   std::vector<DerivativeEntry> by_parameter_, by_held_, by_time_;
   std::vector<Term> parameter_terms_, held_terms_, time_terms_;
-  std::vector<double> work_, right_, unknowns_, columns_work_, held_;
+  // Inputs of the forward program that directions go to: per unknown's row, rate and column; -1: none does.
+  std::vector<std::int32_t> slot_[3];
+  std::int32_t inputs_ = 0;
+  std::vector<std::int32_t> direction_rows_;
+  std::vector<double> right_, unknowns_, columns_work_, held_, lane_work_, back_work_;
   double alpha_ = 0.0;
   bool dirty_ = true;  // constant entries have changed
   int steady_ = 0;     // points since the matrix changed

@@ -531,29 +531,52 @@ void NetworkStep::project(double t) {
   }
 }
 
-void NetworkStep::columns(std::span<double> x) {
-  for (std::int32_t u = 0; u < network_.size(); ++u) x[network_.column_of[u]] = work_[position_[u]];
+void NetworkStep::want_columns(std::span<const std::int32_t> columns) {
+  std::vector<char> wanted(system_.size(), 0);
+  for (std::int32_t c : columns) wanted[c] = 1;
+  knows_columns_ = true;
+  unknown_columns_.clear();
+  recovered_.clear();
+  for (std::int32_t u = 0; u < network_.size(); ++u)
+    if (wanted[network_.column_of[u]]) unknown_columns_.push_back({u, network_.column_of[u]});
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Group& group = system_.groups[g];
-    Batch& batch = groups_[g].batch;
-    batch.run(recovery, work_.data());
+    Recovered of{g, {}, {}};
+    const auto add = [&](std::int32_t reg, std::int32_t member, std::int32_t column) {
+      if (column < 0 || !wanted[column] || network_.unknown_of[column] >= 0) return;
+      of.at.push_back({reg, member, column});
+      of.members.push_back(member);
+    };
     for (std::size_t s = 0; s < group.symbols.size(); ++s) {
       const auto what = group.symbols[s].what;
       if (what != LocalSymbol::What::through && what != LocalSymbol::What::internal) continue;
-      const double* values = batch.array(groups_[g].symbol_register[s]);
-      for (std::int32_t m = 0; m < group.size(); ++m)
-        if (network_.unknown_of[group.plus[s][m]] < 0) x[group.plus[s][m]] = values[m];
+      for (std::int32_t m = 0; m < group.size(); ++m) add(groups_[g].symbol_register[s], m, group.plus[s][m]);
     }
-    if (group.kind < 0) continue;
-    const Kind& kind = system_.model->kinds[group.kind];
-    for (int n = kind.port_count; n < static_cast<int>(kind.nodes.size()); ++n) {
-      const double* values = batch.array(groups_[g].node_register[n]);
-      for (std::int32_t m = 0; m < group.size(); ++m) {
-        const int node = system_.model->components[group.components[m]].nodes[n];
-        const auto c = system_.node_column(system_.graph.graph_node[node]);
-        if (c >= 0 && network_.unknown_of[c] < 0) x[c] = values[m];
-      }
+    if (group.kind >= 0) {
+      const Kind& kind = system_.model->kinds[group.kind];
+      for (int n = kind.port_count; n < static_cast<int>(kind.nodes.size()); ++n)
+        for (std::int32_t m = 0; m < group.size(); ++m) {
+          const int node = system_.model->components[group.components[m]].nodes[n];
+          add(groups_[g].node_register[n], m, system_.node_column(system_.graph.graph_node[node]));
+        }
     }
+    if (of.at.empty()) continue;
+    std::sort(of.members.begin(), of.members.end());
+    of.members.erase(std::unique(of.members.begin(), of.members.end()), of.members.end());
+    if (8 * of.members.size() > static_cast<std::size_t>(group.size())) of.members.clear();
+    recovered_.push_back(std::move(of));
+  }
+}
+
+void NetworkStep::columns(std::span<double> x) {
+  for (const auto& [u, c] : unknown_columns_) x[c] = work_[position_[u]];
+  for (const Recovered& of : recovered_) {
+    Batch& batch = groups_[of.group].batch;
+    if (of.members.empty())
+      batch.run(recovery, work_.data());
+    else
+      batch.run_some(recovery, of.members, work_.data());
+    for (const auto& at : of.at) x[at.column] = batch.array(at.reg)[at.member];
   }
 }
 

@@ -41,8 +41,10 @@ class NetworkStep {
   void load(const StepState& state);
   void store(StepState& state);
   std::string largest_change() const;  // after a step that did not converge
-  // With StepOptions::record only, after a step: all columns of the tableau, and the rates as the formula has
-  // them (before any projection).
+  // With StepOptions::record only, after a step: the columns of the tableau that are wanted, and the rates as
+  // the formula has them (before any projection).
+  void want_columns(std::span<const std::int32_t> columns);
+  bool knows_columns() const { return knows_columns_; }
   void columns(std::span<double> x);
   void formula_rates(std::span<double> rates);
 
@@ -104,6 +106,18 @@ class NetworkStep {
   Reader make_reader(std::span<const Expr> expressions) const;
   void read(Reader& reader, double t, double* values);
   Reader outputs_, updates_;
+  // Columns that are wanted: of unknowns, and recovered inside members of a group.
+  struct Recovered {
+    std::size_t group = 0;
+    std::vector<std::int32_t> members;  // to recover one by one; empty: all of them at once
+    struct At {
+      std::int32_t reg, member, column;
+    };
+    std::vector<At> at;
+  };
+  bool knows_columns_ = false;
+  std::vector<std::pair<std::int32_t, std::int32_t>> unknown_columns_;  // unknown, column
+  std::vector<Recovered> recovered_;
   std::vector<double> member_registers_;
   // Rates of sources that redundant storage follows.
   std::vector<Program> source_rates_;
