@@ -305,7 +305,8 @@ TEST(Docs, the_tutorial_has_every_option) {
 TEST(Docs, the_page_of_equations_has_every_option) { expect_every_option("equations", "docs/equations.md"); }
 
 TEST(Docs, studies_have_every_option) {
-  for (const char* command : {"sweep", "sensitivity", "rank", "optimize"}) expect_every_option(command, "docs/studies.md");
+  for (const char* command : {"sweep", "sensitivity", "rank", "optimize"})
+    expect_every_option(command, "docs/studies.md");
 }
 
 }  // namespace
