@@ -34,7 +34,7 @@ OptionName named(std::string_view option) { return {command_name, option}; }
 
 // The command line as it was typed; 0 or empty: not given.
 struct SweepRequest {
-  std::string file, outputs, design, output, plot, json, stop, step, method;
+  std::string file, of, outputs, design, output, plot, json, stop, step, method;
   std::vector<std::string> vary, set;
   std::string samples, trajectories, jobs;
   std::uint64_t seed = 1;
@@ -145,12 +145,9 @@ SweepPlan prepare(const SweepRequest& request, const Ranks& ranks) {
   report.design = design_of(request, vary);
   report.seed = request.seed;
   SimulationOptions& options = plan.task.simulation;
-  options.method.clear();
   if (!request.stop.empty()) options.stop = read_seconds(named("--stop"), request.stop);
   if (!request.step.empty()) options.step = read_seconds(named("--step"), request.step);
   options.method = request.method;
-  options.form.clear();
-  options.start.clear();
   options.compile = !request.interpret;
   ReadOptions reading;
   for (const std::string& text : request.set)
@@ -161,10 +158,12 @@ SweepPlan prepare(const SweepRequest& request, const Ranks& ranks) {
   report.model = model.name;
   report.file = request.file;
   report.axes = plan.task.axes = axes_of(model, vary);
+  plan.task.objectives = split_list(request.of);
   plan.task.outputs = split_list(request.outputs);
   report.columns = check_task(model, plan.task);
   if (report.columns.empty())
-    throw command_fault(command_name, "T587", "nothing to evaluate: the model has no outputs",
+    throw command_fault(command_name, "T587",
+                        "nothing to evaluate: the model has neither objectives nor outputs",
                         {"give --outputs: variables and formulas, \"n3.v, r1.i*2\""});
   report.samples = samples_of(request, report.design, report.axes);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -367,9 +366,14 @@ void add_sweep(CLI::App& command) {
 
   const char* how = "What is run";
   command
+      .add_option("--of", r.of,
+                  "objectives of the model: E_loss,T_lockup; without --of and --outputs all of them, or the "
+                  "model's outputs")
+      ->type_name("LIST")
+      ->group(how);
+  command
       .add_option("--outputs", r.outputs,
-                  "variables and formulas, taken at the end of each run: \"n3.v, r1.i*2\"; the model's own "
-                  "if not given")
+                  "variables and formulas, taken at the end of each run: \"n3.v, r1.i*2\"")
       ->type_name("LIST")
       ->group(how);
   command.add_option("--set", r.set, "replace a parameter in all samples: --set R1=2ohm; once for each")

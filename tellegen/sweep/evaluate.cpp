@@ -12,6 +12,7 @@
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
+#include "tellegen/simulate/stop.h"
 #include "tellegen/sweep/journal.h"
 
 namespace tellegen {
@@ -63,20 +64,46 @@ void evaluate_stop(Model& model) {
   model.simulation.stop = evaluate(model.simulation.stop_formula, numbers);
 }
 
-std::vector<double> run(const SampleTask& task, std::span<const double> numbers, bool compile) {
-  Model model = task.read();
-  const std::vector<int> parameters = parameters_of(model, task);
-  std::vector<double> si(numbers.begin(), numbers.end());
-  for (std::size_t k = 0; k < si.size(); ++k)
-    if (!task.axes[k].unit.empty()) si[k] = units().to_si(si[k], task.axes[k].unit);
-  set_parameters(model, parameters, si);
-  evaluate_stop(model);
+// Of the objectives, in their units.
+std::vector<double> objective_values(const Model& model, const SampleTask& task, std::span<const double> si,
+                                     bool compile) {
+  std::vector<std::string> names;
+  for (const Axis& axis : task.axes) names.push_back(axis.name);
+  StudyOptions options;
+  options.simulation = task.simulation;
+  options.simulation.compile = compile;
+  Study study(model, task.objectives, names, options);
+  StudyResult result = study.values(si);
+  if (!result.failure.empty()) throw std::runtime_error(result.failure);
+  for (std::size_t k = 0; k < result.values.size(); ++k)
+    if (const std::string& unit = study.objective(k).unit; !unit.empty())
+      result.values[k] = units().from_si(result.values[k], unit);
+  return result.values;
+}
+
+// Of the outputs at the end of a run of the model as it now stands, in their units.
+std::vector<double> final_values(Model& model, const SampleTask& task, bool compile) {
   SimulationOptions options = complete_options(model, task.simulation);
   options.compile = compile;
+  add_stop_watch(model, options);
   Simulation simulation(model, options, columns_of(model, task));
   const SimulationResult result = simulation.run();
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   return {result.values.end() - static_cast<std::ptrdiff_t>(result.names.size()), result.values.end()};
+}
+
+std::vector<double> run(const SampleTask& task, std::span<const double> numbers, bool compile) {
+  Model model = task.read();
+  std::vector<double> si(numbers.begin(), numbers.end()), values;
+  for (std::size_t k = 0; k < si.size(); ++k)
+    if (!task.axes[k].unit.empty()) si[k] = units().to_si(si[k], task.axes[k].unit);
+  if (!task.objectives.empty()) values = objective_values(model, task, si, compile);
+  if (task.outputs.empty()) return values;
+  set_parameters(model, parameters_of(model, task), si);
+  evaluate_stop(model);
+  const std::vector<double> ends = final_values(model, task, compile);
+  values.insert(values.end(), ends.begin(), ends.end());
+  return values;
 }
 
 // One line, without the place: the model's file and line would be the same in every row.
@@ -103,9 +130,14 @@ void add_tables(Expr value, std::set<const Table*>& tables) {
 std::vector<ResultColumn> check_task(Model& model, SampleTask& task) {
   parameters_of(model, task);
   complete_options(model, task.simulation);
-  if (task.outputs.empty())
-    for (const ModelOutput& output : model.outputs) task.outputs.push_back(output.name);
+  if (task.objectives.empty() && task.outputs.empty()) {
+    for (const ModelObjective& objective : model.objectives) task.objectives.push_back(objective.name);
+    if (task.objectives.empty())
+      for (const ModelOutput& output : model.outputs) task.outputs.push_back(output.name);
+  }
   std::vector<ResultColumn> results;
+  for (const std::string& name : task.objectives)
+    results.push_back({name, model.objectives[find_objective(model, name)].unit});
   for (const OutputColumn& column : columns_of(model, task)) results.push_back({column.name, column.unit});
   return results;
 }
@@ -119,7 +151,9 @@ SampleOutcome evaluate_sample(const SampleTask& task, std::span<const double> nu
     task.faster->took(compile, std::chrono::duration<double>(Clock::now() - begin).count());
     for (std::size_t k = 0; k < outcome.values.size(); ++k)
       if (!std::isfinite(outcome.values[k]))
-        outcome.status = fmt::format("'{}' is not finite at the end of the run", task.outputs[k]);
+        outcome.status = fmt::format(
+            "'{}' has no finite value",
+            k < task.objectives.size() ? task.objectives[k] : task.outputs[k - task.objectives.size()]);
   } catch (const ModelError& error) {
     outcome.status = first_fault(error);
   } catch (const std::exception& error) {  // no consistent start, no convergence, ...
@@ -127,7 +161,8 @@ SampleOutcome evaluate_sample(const SampleTask& task, std::span<const double> nu
   }
   // Of a failed sample nothing is reported: half a row would be taken for a result.
   if (!outcome.status.empty())
-    outcome.values.assign(task.outputs.size(), std::numeric_limits<double>::quiet_NaN());
+    outcome.values.assign(task.objectives.size() + task.outputs.size(),
+                          std::numeric_limits<double>::quiet_NaN());
   return outcome;
 }
 

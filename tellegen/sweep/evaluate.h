@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tellegen/sensitivity/study.h"
 #include "tellegen/simulate/simulate.h"
 #include "tellegen/sweep/faster.h"
 #include "tellegen/sweep/run_samples.h"
@@ -24,15 +25,17 @@ struct ResultColumn {
 };
 
 struct SampleTask {
-  std::function<Model()> read;        // a model of one's own, from any thread
-  std::vector<Axis> axes;             // their names and units
-  std::vector<std::string> outputs;   // formulas whose value at the end of a run is taken
-  SimulationOptions simulation = {};  // over the model's own; `compile`: where it is faster
+  std::function<Model()> read;                         // a model of one's own, from any thread
+  std::vector<Axis> axes;                              // their names and units
+  std::vector<std::string> objectives = {};            // names of the model's
+  std::vector<std::string> outputs = {};               // formulas whose value at the end of a run is taken
+  SimulationOptions simulation = as_the_model_says();  // over the model's own; `compile`: where it is faster
   std::shared_ptr<FasterExecution> faster = std::make_shared<FasterExecution>();
 };
 
 // The names and units of the results. Throws ModelError where a name or a setting is wrong: told before any
-// sample is run. Outputs that are not given are the model's sensors and outputs.
+// sample is run. Where neither objectives nor outputs are given they are the model's objectives or, without
+// those, its sensors and outputs.
 std::vector<ResultColumn> check_task(Model& model, SampleTask& task);
 
 // What is wrong with one sample is told in its status; nothing is thrown.

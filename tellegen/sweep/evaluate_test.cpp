@@ -32,7 +32,6 @@ SampleTask task_of(std::vector<Axis> axes, std::vector<std::string> outputs = {}
   task.read = [] { return read_model_text(divider, "divider.toml"); };
   task.axes = std::move(axes);
   task.outputs = std::move(outputs);
-  task.simulation.method = task.simulation.form = task.simulation.start = "";
   Model model = task.read();
   check_task(model, task);
   return task;
@@ -61,7 +60,38 @@ TEST(Evaluate, a_broken_bound_is_the_sample_s_status) {
 TEST(Evaluate, a_result_that_is_not_finite_is_the_sample_s_status) {
   const SampleTask task = task_of({{"R1", "ohm"}}, {"log(R1 - 1000)*b.v"});
   const std::vector<double> sample{500.0};
-  EXPECT_NE(evaluate_sample(task, sample).status.find("not finite"), std::string::npos);
+  EXPECT_NE(evaluate_sample(task, sample).status.find("not finite"), std::string::npos)
+      << evaluate_sample(task, sample).status;
+}
+
+TEST(Evaluate, objectives_and_outputs_side_by_side) {
+  SampleTask task = task_of({{"R1", "kohm"}});
+  const std::string text = std::string(divider) + R"(
+[objectives]
+heat = { integral = "r1.v*r1.i", unit = "mJ" }
+half = { time_when = "b.v > 1", unit = "us" }
+)";
+  task.read = [text] { return read_model_text(text, "divider.toml"); };
+  task.outputs = {};
+  Model model = task.read();
+  const auto own = check_task(model, task);
+  ASSERT_EQ(own.size(), 2u);  // objectives go before outputs
+  EXPECT_EQ(own[0].name + " " + own[0].unit + ", " + own[1].name + " " + own[1].unit, "heat mJ, half us");
+  task.objectives = {"half"};
+  task.outputs = {"V"};
+  task.simulation.method = "tr";
+  task.simulation.step = 1e-6;
+  check_task(model, task);
+  const std::vector<double> sample{3.0}, slow{99.0};
+  const SampleOutcome outcome = evaluate_sample(task, sample);
+  ASSERT_EQ(outcome.status, "");
+  // From 0 V to 10 V/4, with (3 kohm || 1 kohm) 1 uF.
+  EXPECT_NEAR(outcome.values[0], -750 * std::log(1 - 1 / 2.5), 1.0);
+  EXPECT_NEAR(outcome.values[1], 2500 * (1 - std::exp(-1e-3 / 750e-6)), 0.1);
+  // It never gets to 1 V.
+  EXPECT_EQ(evaluate_sample(task, slow).status, "'half' has no finite value");
+  task.objectives = {"halve"};
+  EXPECT_NE(message_of([&] { check_task(model, task); }).find("did you mean 'half'?"), std::string::npos);
 }
 
 TEST(Evaluate, does_not_depend_on_the_samples_before) {
