@@ -34,7 +34,7 @@ namespace {
 class Reader {
  public:
   Reader(const EquationSystem& linear, const Group& group, const CondensedGroup& form)
-      : pool_(*linear.model->pool), group_(group), form_(form) {
+      : pool_(*linear.model->pool), form_(form) {
     for (const Definition& d : form.definitions) meaning_[d.symbol] = substitute(d.value, meaning_);
     for (std::size_t q = 0; q < group.residuals.size(); ++q)
       directions_.push_back(direction_symbol(pool_, static_cast<int>(q)));
@@ -59,7 +59,6 @@ class Reader {
       to.push_back({row, static_cast<int>(column), c});
   }
   Pool& pool_;
-  const Group& group_;
   const CondensedGroup& form_;
   ExprMap<Expr> meaning_;
   std::vector<Expr> directions_;

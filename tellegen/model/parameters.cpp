@@ -162,7 +162,7 @@ void set_parameters(Model& model, std::span<const int> parameters, std::span<con
   faults.throw_if_any();
 }
 
-ParameterSlopes::ParameterSlopes(const Model& model, std::span<const int> wrt) : model_(model) {
+ParameterSlopes::ParameterSlopes(const Model& model, std::span<const int> wrt) {
   const auto count = model.parameters.size();
   slopes_.resize(count);
   std::vector<char> done(count, 0);

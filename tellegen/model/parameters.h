@@ -35,7 +35,6 @@ class ParameterSlopes {
   const Slopes& of_parameter(int parameter) const { return slopes_[parameter]; }
 
  private:
-  const Model& model_;
   ExprMap<int> index_;
   ExprMap<double> numbers_;
   std::vector<Slopes> slopes_;

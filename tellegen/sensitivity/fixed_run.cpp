@@ -7,7 +7,9 @@
 namespace tellegen {
 namespace {
 
-constexpr int bisections = 40;  // an event is found to rounding, so that its time has a derivative
+// Close enough that an event's time has a derivative; not to rounding, for the part of a step before an event
+// just after it began must still be long enough for the difference of its ends to be a rate.
+constexpr int bisections = 28;
 
 Problem problem_of(const EquationSystem& system, const RunRequest& request) {
   SimulationOptions options = request.simulation;

@@ -18,7 +18,7 @@ namespace {
 
 using What = ModelObjective::What;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr int event_bisections = 40;  // an event of a fixed step is found to rounding: its time has a slope
+constexpr int event_bisections = 28;  // of fixed steps, as runs with derivatives have them
 
 // A fixed step ends where the run does: the sample interval is shortened until a whole number of them fits,
 // so that what is observed at the end moves smoothly with a stop that does.
