@@ -232,11 +232,7 @@ void rank(const RankRequest& request) {
   ranking.objectives = split_list(request.of);
   for (const std::string& name : ranking.objectives) find_objective(model, name);
   ranking.points = read_points(model, request.sweep);
-  ranking.parameters = request.wrt.empty() ? parameter_names(model, false) : split_list(request.wrt);
-  if (ranking.parameters.empty())
-    throw command_fault(command_name, "T401", "there is no parameter to rank",
-                        {"the model has no [parameters]; --wrt takes numbers of components too: r1.R"});
-  for (const std::string& name : ranking.parameters) study_parameter(model, name);
+  ranking.parameters = chosen_parameters(command_name, model, request.wrt);
 
   const std::size_t count = std::max<std::size_t>(1, ranking.points.values.size());
   ProgressBar bar;

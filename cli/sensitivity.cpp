@@ -72,7 +72,7 @@ Asked read_of(const Model& model, const std::string& list) {
           column.unit = variable_unit(model, *ref);
       asked.variables.push_back(std::move(column));
     } catch (const ModelError&) {
-      find_objective(model, item);  // names the nearest objective where there is one
+      if (!model.objectives.empty()) find_objective(model, item);  // names the nearest of them
       throw;
     }
   }
@@ -286,11 +286,7 @@ void sensitivity(const SensitivityRequest& request) {
   if (!request.plot.empty()) check_writable({command_name, "--plot"}, request.plot, {".svg", ".png"});
   Model model = read_study_model(command_name, request);
   Answer answer;
-  answer.parameters = request.wrt.empty() ? parameter_names(model, false) : split_list(request.wrt);
-  if (answer.parameters.empty())
-    throw command_fault(command_name, "T401", "there is no parameter to differentiate by",
-                        {"the model has no [parameters]; --wrt takes numbers of components too: r1.R"});
-  for (const std::string& name : answer.parameters) study_parameter(model, name);
+  answer.parameters = chosen_parameters(command_name, model, request.wrt);
   const Asked asked = read_of(model, request.of);
   if (!request.output.empty() && asked.variables.empty())
     throw command_fault(command_name, "T401",

@@ -7,6 +7,7 @@
 
 #include "cli/arguments.h"
 #include "cli/model_file.h"
+#include "tellegen/model/parameters.h"
 #include "tellegen/model/units.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/table.h"
@@ -89,6 +90,15 @@ StudyOptions study_options_of(std::string_view command, const StudyRequest& requ
   if (request.difference_step > 0.0) options.difference_step = request.difference_step;
   if (!request.json.empty()) check_writable(named("--json"), request.json, {".json"});
   return options;
+}
+
+std::vector<std::string> chosen_parameters(std::string_view command, Model& model, const std::string& list) {
+  const std::vector<std::string> names = list.empty() ? parameter_names(model, false) : split_list(list);
+  if (names.empty())
+    throw command_fault(command, "T401", "there is no parameter to study",
+                        {"the model has no [parameters]; --wrt takes numbers of components too: r1.R"});
+  for (const std::string& name : names) study_parameter(model, name);
+  return names;
 }
 
 Model read_study_model(std::string_view command, const StudyRequest& request) {

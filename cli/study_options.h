@@ -26,6 +26,10 @@ void add_study_options(CLI::App& command, StudyRequest& request);
 StudyOptions study_options_of(std::string_view command, const StudyRequest& request);
 Model read_study_model(std::string_view command, const StudyRequest& request);
 
+// The parameters a list names, r1.R too; all plain numbers of [parameters] where it is empty. Throws
+// ModelError where one does not exist or there is none.
+std::vector<std::string> chosen_parameters(std::string_view command, Model& model, const std::string& list);
+
 // A value in a unit, for people; SI where the unit is empty.
 std::string told(double si, const std::string& unit, int digits = 6);
 double in_unit(double si, const std::string& unit);

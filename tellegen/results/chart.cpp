@@ -67,6 +67,7 @@ std::string bars_of(std::size_t p, const ChartPanel& panel) {
 
 std::string curves_of(std::size_t p, const ChartPanel& panel) {
   std::string text = "set xtics autofreq\nset xrange [*:*] noextend\n";
+  text += "set format x '%g'\n";
   if (panel.log_x) text += "set logscale x\n";
   text += "plot ";
   const bool points = panel.what == ChartPanel::What::points;
@@ -80,8 +81,10 @@ std::string curves_of(std::size_t p, const ChartPanel& panel) {
                                    : fmt::format("#{:02x}72{:02x}", s * 213 / (panel.series.size() - 1),
                                                  178 - s * 178 / (panel.series.size() - 1));
     text += fmt::format("{}{} using 1:2 with {} lc rgb '{}' {}", s == 0 ? "" : ", ", block_name(p, s),
-                        points ? "points pt 7 ps 0.3" : "linespoints pt 7 ps 0.35 lw 1.6", colour,
-                        named ? "title " + gnuplot_text(name) : "notitle");
+                        !points                          ? "linespoints pt 7 ps 0.35 lw 1.6"
+                        : panel.series[s].x.size() > 100 ? "points pt 7 ps 0.3"
+                                                         : "points pt 7 ps 0.8",
+                        colour, named ? "title " + gnuplot_text(name) : "notitle");
   }
   text += "\n";
   if (panel.log_x) text += "unset logscale x\n";
