@@ -142,7 +142,7 @@ void ModelReader::resolve_formula(int scope, Named& named) {
   const Value* value = &entry;
   if (entry.is_table()) {
     if (sensor)
-      at.known_keys(entry, {"measures", "noise", "unit", "summary"}, what);
+      at.known_keys(entry, {"measures", "noise", "between", "stuck", "unit", "summary"}, what);
     else
       at.known_keys(entry, {"value", "unit", "summary"}, what);
     value = entry.find(sensor ? "measures" : "value");
@@ -180,6 +180,8 @@ void ModelReader::resolve_formula(int scope, Named& named) {
       at.fault(*noise, "T102", fmt::format("{} must be a number or a quantity", noise_of));
     }
   }
+  if (sensor && entry.is_table())
+    read_reading_limits(scope, named, what, !named.unit.empty() ? named.unit : unit.value_or(""));
   named.meaning = named.value;
 }
 
@@ -203,7 +205,8 @@ void ModelReader::resolve_everything() {
         if (index > 0) continue;  // a subsystem's are there to be named, not to be reported
         const bool sensor = named.what == Named::What::sensor;
         (sensor ? model_.outputs : outputs)
-            .push_back({std::move(name), named.unit, named.value, named.noise, sensor, place});
+            .push_back({std::move(name), named.unit, named.value, named.noise, sensor, place, named.lowest,
+                        named.highest, named.stuck});
       }
     }
   }

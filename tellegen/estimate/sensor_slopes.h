@@ -1,0 +1,34 @@
+// What the sensors would read, and how that changes with the unknowns: the model's run and its exact
+// derivatives (sensitivity/run.h) on the rows of a record. Calibration, the Cramer-Rao bound and "what can be
+// known" all rest on it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tellegen/estimate/record.h"
+#include "tellegen/simulate/integrator.h"
+
+namespace tellegen {
+
+struct SensorSlopes {
+  std::int64_t steps = 0;
+  std::size_t sensors = 0, parameters = 0;
+  std::vector<double> values;  // [row][sensor], SI
+  std::vector<double> slopes;  // [row][sensor][parameter], SI
+  std::string failure;         // empty: the run finished
+  double slope(std::int64_t row, std::size_t sensor, std::size_t parameter) const {
+    return slopes[(row * sensors + sensor) * parameters + parameter];
+  }
+};
+
+// The record gives the rows, the sensors and the known inputs; its readings are not looked at. `parameters`:
+// indices into model.parameters, at their present numbers. `integration`: method and step over what the model
+// says; by default steps of the record's rows, "exact" where the model is linear, otherwise bdf2.
+SensorSlopes sensor_slopes(const Model& model, const Record& record, const std::vector<int>& parameters,
+                           const SimulationOptions& integration);
+
+// The model with what the record knows of its inputs put in, as tables of time.
+Model with_inputs(const Model& model, const Record& record);
+
+}  // namespace tellegen
