@@ -5,8 +5,10 @@
 //   correct    y = h(z, rho) + noise,   0 = c (f(z, rho) - z')      c: what the rate is multiplied by (a heat
 //   capacity)
 //
-// The second is the terminal equation of each storage component. It is evaluated in full: the padded form
-// printed after (44) drops the inputs.
+// It begins with a prediction: a reading of the start itself, where the rates are still those of the first
+// guess of the unknowns, would be held against them (published passes are met only so). The second is the
+// terminal equation of each storage component. It is evaluated in full: the padded form printed after (44)
+// drops the inputs.
 #include <cmath>
 
 #include "tellegen/estimate/filter.h"
@@ -63,7 +65,10 @@ class PerfectFilter : public Filter {
   }
 
   bool correct(double t, const double* u, const double* readings, Innovations& out) override {
-    if (!begin(t, u)) return false;
+    if (!started_) {
+      std::fill(out.value.begin(), out.value.end(), std::numeric_limits<double>::quiet_NaN());
+      return begin(t, u);
+    }
     if (!model_.storage_coefficients(belief_.x, t, u, c_, c_slopes_)) return false;
     if (!model_.evaluate(belief_.x, t, u, nullptr, point_)) return false;
     const auto p = static_cast<long>(own_.size()), o = static_cast<long>(rho_.size()), n = 2 * p + o;
