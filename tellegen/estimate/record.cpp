@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "tellegen/estimate/data_file.h"
+#include "tellegen/estimate/reading_check.h"
 #include "tellegen/model/reading.h"
 
 namespace tellegen {
@@ -179,27 +180,16 @@ class RecordReader {
 
   // Out of what the sensor can read, or the same for too long.
   void drop_impossible(std::size_t s) {
-    const ModelOutput& sensor = model_.outputs[record_.sensors[s]];
+    ReadingCheck check(model_.outputs[record_.sensors[s]]);
     Record::Count& counts = record_.counts[s];
-    const double lowest = sensor.lowest.value_or(-std::numeric_limits<double>::infinity());
-    const double highest = sensor.highest.value_or(std::numeric_limits<double>::infinity());
-    double same = none, since = 0.0;
     for (std::size_t row = 0; row < data_.t.size(); ++row) {
       double& reading = value(row, s);
-      if (std::isnan(reading)) continue;
-      const double t = data_.t[row];
-      if (reading < lowest || reading > highest) {
-        reading = none;
-        counts.out_of_range += in_window(t);
-        continue;
-      }
-      if (reading != same) {
-        same = reading;
-        since = t;
-      } else if (sensor.stuck && t - since > *sensor.stuck * (1.0 + 1e-9)) {
-        reading = none;
-        counts.stuck += in_window(t);
-      }
+      const ReadingVerdict verdict = check.see(data_.t[row], reading);
+      if (verdict == ReadingVerdict::good) continue;
+      reading = none;
+      if (!in_window(data_.t[row])) continue;
+      counts.out_of_range += verdict == ReadingVerdict::out_of_range;
+      counts.stuck += verdict == ReadingVerdict::stuck;
     }
   }
 
@@ -262,11 +252,19 @@ class RecordReader {
         continue;
       }
       if (at != after || after == 0 || after == data_.t.size()) continue;
-      const double t0 = data_.t[after - 1], t1 = data_.t[after];
-      const double a = value(after - 1, s), b = value(after, s);
+      const std::size_t p = read_at(after - 1, s, -1), n = read_at(after, s, +1);
+      const double t0 = data_.t[p], t1 = data_.t[n], a = value(p, s), b = value(n, s);
       if (std::isnan(a) || std::isnan(b) || t1 - t0 > 1.5 * base_.interval) continue;
-      put(s, step, a + (b - a) * ((t - t0) / (t1 - t0)), std::max(arrival(after - 1), arrival(after)));
+      put(s, step, a + (b - a) * ((t - t0) / (t1 - t0)), std::max(arrival(p), arrival(n)));
     }
+  }
+
+  // Of the rows of one time, beginning with this one, the one that has the sensor's reading.
+  std::size_t read_at(std::size_t row, std::size_t s, int way) {
+    std::size_t at = row;
+    while (at < data_.t.size() && data_.t[at] == data_.t[row] && std::isnan(value(at, s)))
+      at += way;  // below zero it is beyond the end
+    return at < data_.t.size() && data_.t[at] == data_.t[row] ? at : row;
   }
 
   void interpolate_input(std::size_t k) {

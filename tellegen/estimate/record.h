@@ -58,6 +58,14 @@ struct RecordOptions {
 // interpolated wherever they are missing, and hold their last value.
 Record read_record(const Model& model, const std::filesystem::path& file, const RecordOptions& options);
 
+// The file that read_record() reads as the same record: rows in the order in which they become known, with a
+// column "arrival" where some are late. Whole or not at all; throws std::runtime_error.
+void write_record(const std::filesystem::path& file, const Model& model, const Record& record);
+
+// Drops readings that cannot be ones (reading_check.h), and counts them: for a record that is not from a
+// file.
+void drop_impossible(const Model& model, Record& record);
+
 // Sensors an estimator weighs by their noise: throws ModelError (T598) for each that has none, or zero.
 void check_noise(const Model& model, const std::vector<int>& sensors);
 
