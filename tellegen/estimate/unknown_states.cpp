@@ -38,7 +38,8 @@ UnknownStates::Unknown add_unknown(Model& model, int index, ModelUnknown::Coordi
     return symbol;
   };
   const auto rate = [&](const char* local, Expr value) {
-    kind.equations.push_back({pool.symbol(fmt::format("der({})", local)) - value, fmt::format("der({})", local), 0});
+    kind.equations.push_back(
+        {pool.symbol(fmt::format("der({})", local)) - value, fmt::format("der({})", local), 0});
   };
   const double start = unknown.start.value_or(parameter.number);
   state("at", to_coordinate(coordinate, start));
@@ -92,7 +93,8 @@ bool mentions(Expr value, const ExprMap<Expr>& replacements) {
   return false;
 }
 
-// Puts the replacements into everything that is evaluated while the model runs. Parameters keep their numbers.
+// Puts the replacements into everything that is evaluated while the model runs. Parameters keep their
+// numbers.
 void replace(Model& model, ExprMap<Expr> replacements) {
   // Parameters that follow from those replaced are written out.
   for (bool more = true; more;) {
@@ -110,10 +112,11 @@ void replace(Model& model, ExprMap<Expr> replacements) {
       if (!v.value || v.table || !mentions(v.value, replacements)) continue;
       const std::string& name = kind.parameters[k].name;
       if (is_period(kind, name))
-        throw ModelError({component.place,
-                          "T620",
-                          fmt::format("'{}' of '{}' cannot be estimated: it is a sampling time", name, component.name),
-                          {}});
+        throw ModelError(
+            {component.place,
+             "T620",
+             fmt::format("'{}' of '{}' cannot be estimated: it is a sampling time", name, component.name),
+             {}});
       if (!in_equations(kind, name)) continue;
       v.value = substitute(v.value, replacements);
       v.constant = false;
@@ -137,11 +140,13 @@ UnknownStates with_unknown_states(const Model& model, const std::vector<int>& un
     replacements[m.parameters[m.unknowns[unknowns[k]].parameter].symbol] = result.unknowns.back().value;
   }
   for (const std::string& name : inputs) {
-    if (std::any_of(m.inputs.begin(), m.inputs.end(), [&](const ModelInput& i) { return i.name == name; })) continue;
+    if (std::any_of(m.inputs.begin(), m.inputs.end(), [&](const ModelInput& i) { return i.name == name; }))
+      continue;
     for (const ModelParameter& p : m.parameters)
       if (p.name == name) {
         // A parameter that the data give is an input from now on.
-        m.inputs.push_back({name, p.unit, pool.symbol("input(" + name + ")"), pool.number(p.number), p.place});
+        m.inputs.push_back(
+            {name, p.unit, pool.symbol("input(" + name + ")"), pool.number(p.number), p.place});
         replacements[p.symbol] = m.inputs.back().symbol;
       }
   }

@@ -7,8 +7,8 @@
 //   integrated_walk    rho' = slope,  slope' = 0
 //   oscillator         rho = mean + wave,  mean' = 0,  wave' = w quadrature,  quadrature' = -w wave
 //
-// The model that results is a model like any other, so its minimal form has the unknowns among its states, and
-// its symbolic derivatives are those an estimator needs. Inputs that the data give are set from outside.
+// The model that results is a model like any other, so its minimal form has the unknowns among its states,
+// and its symbolic derivatives are those an estimator needs. Inputs that the data give are set from outside.
 #pragma once
 
 #include <string>
@@ -20,9 +20,10 @@ namespace tellegen {
 
 struct UnknownStates {
   struct Unknown {
-    int unknown = -1;                  // in Model::unknowns
-    std::vector<std::string> variables;  // full names of its states; the first is its coordinate (or the mean)
-    Expr value;                        // in full names: what it is in its own unit
+    int unknown = -1;  // in Model::unknowns
+    std::vector<std::string>
+        variables;  // full names of its states; the first is its coordinate (or the mean)
+    Expr value;     // in full names: what it is in its own unit
   };
   Model model;
   std::vector<Unknown> unknowns;
