@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "runtime/tellegen_math.h"
 #include "tellegen/model/reading.h"
