@@ -98,11 +98,14 @@ class Run {
     estimate_ = Estimate();
     estimate_.quantities = plant.quantities();
     estimate_.estimator = entry_.name;
-    estimate_.executor = "numbers";
     Vector noise;
+    filter_options.compile = options_.compile;
+    filter_options.generate = false;
     if (options_.tune) noise = tuned_noise(plant, filter_options);
+    filter_options.generate = noise.size() == 0;
     auto filter = entry_.make(plant, filter_options);
     if (noise.size() > 0) filter->set_process_noise(noise);
+    estimate_.executor = filter->executor();
     if (options_.smooth && !entry_.smooths)
       throw ModelError({model.estimation.place,
                         "T624",
