@@ -122,7 +122,9 @@ void TwinModel::name_states(const Model& model) {
       const ModelParameter& parameter = model.parameters[unknown.parameter];
       const double value = unknown.start.value_or(parameter.number);
       const double scale = std::abs(value_slope(coordinates_[u], to_coordinate(coordinates_[u], value)));
-      const double deviation = unknown.deviation.value_or(value != 0.0 ? std::abs(value) : 1.0);
+      // Where nothing is said the value may be ten times smaller: an inverse ten times larger.
+      const double guess = coordinates_[u] == Coordinate::inverse ? 10.0 : 1.0;
+      const double deviation = unknown.deviation.value_or(value != 0.0 ? guess * std::abs(value) : 1.0);
       state.unknown = static_cast<int>(u);
       state.keep = unknown.keep;
       const bool first = found == names.begin(), slope = unknown.varies == Varies::integrated_walk && !first;
