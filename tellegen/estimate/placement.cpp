@@ -7,15 +7,15 @@
 #include <limits>
 #include <map>
 #include <set>
-#include <unsupported/Eigen/MatrixFunctions>
 
 #include "tellegen/equations/system.h"
 #include "tellegen/estimate/follower.h"
+#include "tellegen/model/units.h"
+#include "tellegen/numeric/exponential.h"
 
 namespace tellegen {
 namespace {
 
-constexpr std::int64_t most_choices = 20'000;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 std::int64_t choose(std::int64_t n, std::int64_t k) {
@@ -90,7 +90,7 @@ Linear linearise(const Model& given, const PlacementOptions& options) {
                        "or in [estimate.states] what disturbs the states: \"*.T\" = { noise = \"0.1 K\" }"}});
   const Matrix rates = size.cwiseInverse().asDiagonal() * point.by_state * size.asDiagonal();
   Linear linear;
-  linear.transition = (rates * options.step).exp();
+  linear.transition = exponential(rates * options.step);
   linear.process = process_of_step(rates, noise, options.step);
   linear.prior = Matrix::Identity(n, n);
   const Matrix slopes = point.readings_by_state * size.asDiagonal();
@@ -180,8 +180,8 @@ Matrix process_of_step(const Matrix& rates, const Matrix& noise, double step) {
   int halvings = 0;
   for (double s = size; s > 0.01; s /= 2.0) ++halvings;
   const double part = std::ldexp(step, -halvings);
-  Matrix transition = (rates * part).exp();
-  const Matrix half = (rates * (part / 2.0)).exp();
+  Matrix transition = exponential(rates * part);
+  const Matrix half = exponential(rates * (part / 2.0));
   Matrix process =
       part / 6.0 *
       (noise + 4.0 * half * noise * half.transpose() + transition * noise * transition.transpose());
@@ -241,7 +241,8 @@ double candidate_noise(const Model& model, const std::string& name, const std::s
     std::string own = o.unit;
     if (own.empty() && o.value.is_symbol())
       if (const auto ref = find_variable(model, o.value.name())) own = variable_unit(model, *ref);
-    if (own == unit) largest = std::max(largest, *o.noise);
+    if (own == unit || (!own.empty() && !unit.empty() && units().convertible(own, unit)))
+      largest = std::max(largest, *o.noise);
   }
   if (!(largest > 0.0))
     throw ModelError({{model.file.string(), 0},
@@ -294,7 +295,7 @@ Placement place_sensors(const Model& model, const PlacementOptions& options) {
   Placement placement;
   placement.without = search.of({}).deviation;
   for (int k = 0; k < candidates; ++k) placement.alone.push_back(search.of({k}).deviation);
-  placement.all_tried = choose(candidates, options.count) <= most_choices;
+  placement.all_tried = choose(candidates, options.count) <= options.most_choices;
   if (placement.all_tried)
     search.all(candidates, options.count);
   else

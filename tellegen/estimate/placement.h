@@ -37,10 +37,11 @@ struct PlacementOptions {
   int count = 1;
   std::vector<SensorCandidate> candidates;
   OutputColumn target;
-  std::vector<int> unknowns;  // in Model::unknowns
-  double step = 0.0;          // between readings
-  double until = 0.0;         // the run ends here; a model that is not linear is linearised there
-  std::size_t shown = 10;     // choices that are kept
+  std::vector<int> unknowns;           // in Model::unknowns
+  double step = 0.0;                   // between readings
+  double until = 0.0;                  // the run ends here; a model that is not linear is linearised there
+  std::size_t shown = 10;              // choices that are kept
+  std::int64_t most_choices = 20'000;  // so many are tried all
 };
 
 struct SensorChoice {
