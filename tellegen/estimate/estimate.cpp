@@ -27,15 +27,7 @@ class Run {
  public:
   Run(const Model& model, const Record& record, const EstimateOptions& options)
       : model_(model), record_(record), options_(options), entry_(choose(model, options)) {
-    for (std::size_t s = 0; s < record.sensors.size(); ++s) {
-      const ModelOutput& sensor = model.outputs[record.sensors[s]];
-      if (!sensor.noise || !(*sensor.noise > 0.0))
-        throw ModelError({sensor.place,
-                          "T625",
-                          fmt::format("sensor '{}' has no noise", sensor.name),
-                          {"write noise = \"0.5 K\", the standard deviation of a reading: an estimator "
-                           "weighs readings by it"}});
-    }
+    check_noise(model, record.sensors);
   }
 
   Estimate go() {

@@ -30,9 +30,6 @@ ReadingTimes reading_times(const Record& record);
 Knowledge parameter_knowledge(const Model& model, const Record& record, const std::vector<int>& parameters,
                               double limit);
 
-// T612 unless each has a noise above zero.
-void check_noise(const Model& model, const std::vector<int>& sensors);
-
 // How far a quantity is moved to look whether something holds elsewhere too: some other part for each.
 double moved_part(std::size_t quantity, double part);
 
