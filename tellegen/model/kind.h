@@ -85,6 +85,12 @@ struct KindInitial {
   Expr value;     // in parameters
 };
 
+// What parameters must satisfy together: a leakage inductance below the self inductance.
+struct KindRequirement {
+  Expr condition;  // in parameters
+  std::string text, message;
+};
+
 // A worked answer: parameters, inputs held constant, and what must come out; the tests run it.
 struct KindCheck {
   // Names are those of the symbols above. given: parameters; an across or through variable or a node's
@@ -111,6 +117,10 @@ struct Kind {
   std::vector<KindEquation> equations;  // as many as edges and variables together
   std::vector<KindOutput> outputs;
   std::vector<KindInitial> initial;
+  // What holds in a steady state of the component, one equation for each variable whose rate they contain:
+  // of a machine in its turning frame, where "every rate is zero" would stop the supply.
+  std::vector<KindEquation> steady;
+  std::vector<KindRequirement> requirements;
   std::vector<KindCheck> checks;
 };
 

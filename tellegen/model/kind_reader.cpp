@@ -27,7 +27,7 @@ Kind KindReader::read() {
   }
   source_.known_keys(root_,
                      {"summary", "domain", "edges", "nodes", "fixes_node", "parameters", "variables",
-                      "discrete", "equations", "initial", "outputs", "check"},
+                      "discrete", "equations", "initial", "steady", "require", "outputs", "check"},
                      "a kind");
   kind_.summary = source_.text(root_, "summary", "the kind");
   if (const Value* fixes = root_.find("fixes_node"))
@@ -48,6 +48,8 @@ Kind KindReader::read() {
   read_equations();
   read_discrete();
   read_initial();
+  read_steady();
+  read_requirements();
   check_optional();
   read_checks();
   return std::move(kind_);

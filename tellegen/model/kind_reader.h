@@ -49,6 +49,9 @@ class KindReader {
   void read_equations();
   void read_discrete();
   void read_initial();
+  void read_steady();
+  void read_requirements();
+  KindEquation equation(const Value& entry, std::string_view what);
   void check_optional();
   void read_checks();
   void read_check(const Value& table);

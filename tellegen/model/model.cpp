@@ -140,6 +140,27 @@ Expr output_value(const Model& model, const VariableRef& ref) {
   return in_full_names(model, ref.component, kind.outputs[ref.index].value);
 }
 
+void check_requirements(const Model& model, int index, FaultList& faults) {
+  const Component& component = model.components[index];
+  const Kind& kind = model.kinds[component.kind];
+  for (const KindRequirement& requirement : kind.requirements) {
+    ExprMap<double> numbers;
+    std::string given;
+    bool known = true;
+    for (Expr s : symbols_of(std::span(&requirement.condition, 1)))
+      for (std::size_t k = 0; k < kind.parameters.size(); ++k)
+        if (kind.parameters[k].name == s.name()) {
+          const ParameterValue& v = component.values[k];
+          known = known && v.value && v.constant;
+          numbers[s] = v.number;
+          given += fmt::format("{}{} = {:g}", given.empty() ? "" : ", ", s.name(), v.number);
+        }
+    if (known && evaluate(requirement.condition, numbers) == 0.0)
+      faults.add(component.place, "T133", fmt::format("'{}': {}", component.name, requirement.message),
+                 {"required: " + requirement.text, "given: " + given});
+  }
+}
+
 Expr in_full_names(const Model& model, int index, Expr local_value) {
   const Component& component = model.components[index];
   const Kind& kind = model.kinds[component.kind];
