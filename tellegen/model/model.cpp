@@ -143,6 +143,15 @@ Expr output_value(const Model& model, const VariableRef& ref) {
 void check_requirements(const Model& model, int index, FaultList& faults) {
   const Component& component = model.components[index];
   const Kind& kind = model.kinds[component.kind];
+  for (std::size_t i = 0; i < kind.distinct.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (component.nodes[kind.distinct[i]] == component.nodes[kind.distinct[j]])
+        faults.add(component.place, "T134",
+                   fmt::format("'{}' has its ports '{}' and '{}' joined to one node, '{}'", component.name,
+                               kind.nodes[kind.distinct[j]].name, kind.nodes[kind.distinct[i]].name,
+                               model.nodes[component.nodes[kind.distinct[i]]].name),
+                   {"each phase needs a node of its own; a short circuit goes through a switch or a small "
+                    "resistance"});
   for (const KindRequirement& requirement : kind.requirements) {
     ExprMap<double> numbers;
     std::string given;

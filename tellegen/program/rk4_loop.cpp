@@ -66,15 +66,27 @@ bool Rk4Loop::evaluate(Rk4Control& c, double t, const double* states, double* sl
 
 bool Rk4Loop::run_interpreted(Rk4Control& c) {
   const std::size_t n = step_.states.size();
-  const double h = c.step, offset = step_.breaks ? aside * h : 0.0;
+  const double h = c.step;
   double* r = registers_.data();
   const auto move = [&](double by, const std::vector<double>& k) {
     for (std::size_t i = 0; i < n; ++i) stage_[i] = z_[i] + by * k[i];
   };
+  const auto jumps_at = [&](double t) {
+    if (step_.jumps < 0) return 0.0;
+    r[step_.jump_time] = t;
+    interpret(step_.program, 7, r);
+    return r[step_.jumps];
+  };
   c.event = 0;
+  double signature = jumps_at(h * static_cast<double>(c.index) + aside * h);
   for (std::int64_t step = 0; step < c.steps; ++step) {
     const double t = h * static_cast<double>(c.index), end = h * static_cast<double>(c.index + 1);
-    if (c.fresh && !evaluate(c, t + offset, z_.data(), k_[0].data())) return false;
+    const double next = jumps_at(end + aside * h);
+    const bool jump = next != signature;
+    const double offset = jump ? aside * h : 0.0;
+    signature = next;
+    if (c.fresh && !evaluate(c, t + (step_.jumps < 0 ? 0.0 : aside * h), z_.data(), k_[0].data()))
+      return false;
     move(0.5 * h, k_[0]);
     if (!evaluate(c, t + 0.5 * h, stage_.data(), k_[1].data())) return false;
     move(0.5 * h, k_[1]);
@@ -86,13 +98,13 @@ bool Rk4Loop::run_interpreted(Rk4Control& c) {
     ++c.index;
     const bool sample = ++c.phase == c.stride;
     if (sample) c.phase = 0;
-    if (!step_.breaks || sample)
+    if (!jump || sample)
       if (!evaluate(c, end - offset, z_.data(), k_[0].data())) return false;
     if (sample) {
       interpret(step_.program, 5, r);
       for (std::int32_t output : step_.outputs) *c.rows++ = r[output];
     }
-    if (step_.breaks && !evaluate(c, end + offset, z_.data(), k_[0].data())) return false;
+    if (jump && !evaluate(c, end + offset, z_.data(), k_[0].data())) return false;
     c.fresh = 0;
     if (step_.event < 0) continue;
     interpret(step_.program, 6, r);
@@ -128,7 +140,7 @@ std::string c_rk4_loop(const Rk4Program& step) {
   for (const auto* list : {&step.states, &step.slopes, &step.iterates, &step.next, &step.solutions,
                            &step.outputs, &step.watched})
     for (std::int32_t r : *list) used[r] = 1;
-  for (std::int32_t r : {step.time, step.event, step.stop, step.error})
+  for (std::int32_t r : {step.time, step.event, step.stop, step.error, step.jump_time, step.jumps})
     if (r >= 0) used[r] = 1;
   for (std::int32_t r = 0; r < program.registers; ++r)
     loaded[r] = used[r] && (r < inputs || program.section_of[r] == 0);
@@ -149,12 +161,21 @@ std::string c_rk4_loop(const Rk4Program& step) {
       out += loaded[r] ? fmt::format("  double r{0} = w[{0}];\n", r) : fmt::format("  double r{} = 0;\n", r);
   for (std::size_t i = 0; i < n; ++i)
     out += fmt::format("  double z{0} = zs[{0}], a{0} = ks[{0}], s{0} = 0, b{0} = 0, m{0} = 0;\n", i);
-  out +=
-      "  c->event = 0;\n  for (k = 0; k < steps; ++k) {\n    t = h * (double)index; end = h * (double)(index "
-      "+ 1);\n";
+  const auto jumps_at = [&](const char* t, const char* indent) {
+    return fmt::format("{0}r{1} = {2} + {3} * h;\n", indent, step.jump_time, t, aside) +
+           instructions(7, indent);
+  };
+  out += "  c->event = 0;\n";
+  if (step.jumps >= 0)
+    out += "  double signature; int jump;\n" + jumps_at("h * (double)index", "  ") +
+           fmt::format("  signature = r{};\n", step.jumps);
+  out += "  for (k = 0; k < steps; ++k) {\n    t = h * (double)index; end = h * (double)(index + 1);\n";
+  if (step.jumps >= 0)
+    out += jumps_at("end", "    ") +
+           fmt::format("    jump = r{0} != signature; signature = r{0};\n", step.jumps);
   out += "    stage = c->fresh ? 0 : 1; sample = 0;\n";
   const auto plus = [&](const char* t, char sign) {
-    return step.breaks ? fmt::format("{} {} 1e-9 * h", t, sign) : std::string(t);
+    return step.jumps < 0 ? std::string(t) : fmt::format("{0} {1} (jump ? {2} * h : 0.0)", t, sign, aside);
   };
   // Stages 0 to 3; 4: the slopes at the end, 5: the same from the right.
   out += "    for (;;) {\n      switch (stage) {\n";
@@ -165,7 +186,7 @@ std::string c_rk4_loop(const Rk4Program& step) {
                             : fmt::format(" s{0} = z{0} + {1} * {2}{0};", i, factor, from);
     out += " break;\n";
   };
-  stage(0, plus("t", '+'), "", "");
+  stage(0, step.jumps < 0 ? "t" : fmt::format("t + {} * h", aside), "", "");
   stage(1, "t + h2", "h2", "a");
   stage(2, "t + h2", "h2", "b");
   stage(3, plus("end", '-'), "h", "b");
@@ -205,12 +226,15 @@ std::string c_rk4_loop(const Rk4Program& step) {
   out += "        case 2: " + each("b{i} = r{k}; m{i} = m{i} + r{k}; ") + "stage = 3; continue;\n";
   out += "        case 3: " + each("z{i} = z{i} + h6 * (a{i} + 2.0 * m{i} + r{k}); ") +
          "++index; if (++phase == stride) { phase = 0; sample = 1; }\n";
-  out += step.breaks ? "          stage = sample ? 4 : 5; continue;\n" : "          stage = 4; continue;\n";
+  out += step.jumps >= 0 ? "          stage = jump && !sample ? 5 : 4; continue;\n"
+                         : "          stage = 4; continue;\n";
   out += "        case 4: " + each("a{i} = r{k}; ") + "\n          if (sample) {\n" +
          instructions(5, "            ");
   for (std::int32_t r : step.outputs) out += fmt::format("            *rows++ = r{};\n", r);
   out += "          }\n";
-  if (step.breaks) out += "          stage = 5; continue;\n        case 5: " + each("a{i} = r{k}; ") + "\n";
+  if (step.jumps >= 0)
+    out += "          if (jump) { stage = 5; continue; }\n          break;\n        case 5: " +
+           each("a{i} = r{k}; ") + "\n";
   out += "          break;\n        default: break;\n      }\n      break;\n    }\n    c->fresh = 0;\n";
   if (step.event >= 0) {
     out += instructions(6, "    ");

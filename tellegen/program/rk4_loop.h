@@ -9,9 +9,10 @@
 //   section 4  slopes    with the unknowns found
 //   section 5  output    at samples only
 //   section 6  updates   of discrete variables, after each step
+//   section 7  jumps     one number that changes where a function of time jumps
 //
-// The slopes at the end of a step are those of the first stage of the next, unless something breaks there: a
-// function of time that jumps is taken from its left at the end of a step and from its right at the beginning
+// The slopes at the end of a step are those of the first stage of the next, unless a function of time jumps
+// there: it is taken from its left at the end of the step and from its right at the beginning of the next
 // (1e-9 of a step aside, so that rounding cannot put the jump on the wrong side).
 #pragma once
 
@@ -33,9 +34,9 @@ struct Rk4Program {
       solutions;            // inputs of section 3, its results, inputs of section 4
   std::int32_t error = -1;  // of the last iteration; -1: nothing to iterate
   std::vector<std::int32_t> outputs;
-  std::int32_t event = -1, stop = -1;  // registers of section 6; not 0 after a step: the loop returns
-  std::vector<std::int32_t> watched;   // registers that can be read after run()
-  bool breaks = false;                 // functions of time jump
+  std::int32_t event = -1, stop = -1;       // registers of section 6; not 0 after a step: the loop returns
+  std::vector<std::int32_t> watched;        // registers that can be read after run()
+  std::int32_t jump_time = -1, jumps = -1;  // input and register of section 7; -1: nothing jumps
 };
 
 // Layout shared with the generated C.

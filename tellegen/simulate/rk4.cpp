@@ -271,18 +271,43 @@ std::vector<ExprMap<double>> sample_points(const MinimalProblem& minimal, bool s
   return points;
 }
 
-// Whether a function of time jumps somewhere in these formulas.
-bool jumps_in_time(Pool& pool, std::span<const Expr> formulas) {
+// A number that changes whenever a function of time jumps in these formulas; empty where none does. What also
+// depends on states is not followed: such a jump lies inside a step wherever it is.
+Expr jumps_in_time(Pool& pool, std::span<const Expr> formulas, const std::vector<ProgramInput>& inputs) {
   const Expr t = pool.symbol("t");
+  const auto of_time_alone = [&](Expr e) {
+    bool time = false;
+    for (Expr s : symbols_of(std::span(&e, 1))) {
+      if (s == t) {
+        time = true;
+        continue;
+      }
+      const auto input =
+          std::find_if(inputs.begin(), inputs.end(), [&](const ProgramInput& i) { return i.symbol == s; });
+      if (input == inputs.end() || input->section > 0) return false;
+    }
+    return time;
+  };
+  std::vector<Expr> terms;
+  double weight = 1.0;
+  const auto watch = [&](Expr e) {
+    if (!of_time_alone(e)) return;
+    terms.push_back(weight * e);
+    weight *= 1.6180339887498949;
+  };
   for (Expr node : nodes_of(formulas)) {
-    if (node.op() == Op::lookup && depends_on(node, t)) return true;
+    // A table may hold its values: which piece it is in.
+    if (node.op() == Op::lookup && of_time_alone(node))
+      for (double x : node.table()->x) watch(pool.call("ge", {node.args()[0], pool.number(x)}));
     if (node.op() != Op::call) continue;
     const auto name = node.function().name;
-    for (std::string_view jumping :
-         {"if", "lt", "le", "gt", "ge", "eq", "ne", "floor", "ceil", "mod", "sign", "gauss"})
-      if (name == jumping && depends_on(node, t)) return true;
+    const auto args = node.args();
+    for (std::string_view jumping : {"lt", "le", "gt", "ge", "eq", "ne", "floor", "ceil", "sign"})
+      if (name == jumping) watch(node);
+    if (name == "mod") watch(pool.call("floor", {args[0] / args[1]}));
+    if (name == "gauss") watch(pool.call("floor", {args[1]}));
   }
-  return false;
+  return terms.empty() ? Expr() : pool.add(terms);
 }
 
 class ExplicitRk4 : public Integrator {
@@ -514,10 +539,20 @@ class ExplicitRk4 : public Integrator {
     }
     const std::size_t event = roots.size();
     if (any) root(changes, 6);
+    std::vector<Expr> all;
+    for (const auto& [symbol, value] : form.solved) all.push_back(value);
+    all.insert(all.end(), form.residuals.begin(), form.residuals.end());
+    for (const ProgramRoot& r : roots) all.push_back(r.value);
+    const std::size_t jumps_root = roots.size(), jump_input = inputs.size();
+    const Expr jumps = jumps_in_time(pool, all, inputs), later = pool.symbol("~later");
+    if (jumps) {
+      inputs.push_back({later, 7});
+      roots.push_back({substitute(jumps, {{pool.symbol("t"), later}}), 7});
+    }
 
     Built built;
     Rk4Program& step = built.program;
-    step.program = make_program(pool, inputs, list.list(), roots, 7);
+    step.program = make_program(pool, inputs, list.list(), roots, 8);
     const auto reg = [&](std::size_t k) { return step.program.roots[k]; };
     std::size_t input = 0;
     step.time = static_cast<std::int32_t>(input++);
@@ -543,11 +578,10 @@ class ExplicitRk4 : public Integrator {
     if (any) step.event = reg(event);
     if (minimal.problem.stop_event >= 0)
       step.stop = reg(first_update + static_cast<std::size_t>(minimal.problem.stop_event));
-    std::vector<Expr> all;
-    for (const auto& [symbol, value] : form.solved) all.push_back(value);
-    all.insert(all.end(), form.residuals.begin(), form.residuals.end());
-    for (const ProgramRoot& r : roots) all.push_back(r.value);
-    step.breaks = jumps_in_time(pool, all);
+    if (jumps) {
+      step.jump_time = static_cast<std::int32_t>(jump_input);
+      step.jumps = reg(jumps_root);
+    }
     return built;
   }
 
