@@ -33,6 +33,13 @@ struct Estimate {
   std::vector<double> smooth, smooth_deviation;  // [row][quantity] with the whole record, where asked for
   std::vector<SensorStatistics> sensors;
   double log_likelihood = 0.0;
+  struct Pass {
+    std::vector<double> unknowns;  // their values at its end, SI, in the order of `quantities`
+    double change = 0.0;           // since the pass before
+  };
+  std::vector<Pass> passes;
+  std::vector<std::pair<std::string, double>>
+      tuned;  // process noise: whose, and its deviation after one second
   double loop_seconds = 0.0;
   std::string estimator, executor;    // "ekf", "generated C"
   std::vector<std::string> warnings;  // whiteness, consistency
@@ -42,8 +49,10 @@ struct Estimate {
 struct EstimateOptions {
   std::string estimator;  // empty: as the model says
   bool smooth = false;    // rts, after the filter
-  bool steady = false;    // the gain that does not change any more, from the start
   bool tune = false;      // process noise by maximum likelihood of the innovations
+  bool euler = false;     // forward Euler instead of the exact flow
+  int passes = 1;         // over the same record, each beginning with the unknowns the last one found ...
+  double passes_tolerance = 1e-10;  // ... until they change by less than this, SI
   bool compile = true;
   std::function<void(double fraction)> progress;
 };

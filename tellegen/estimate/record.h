@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tellegen/model/model.h"
@@ -24,6 +25,8 @@ struct Record {
   std::vector<double> given;           // [row][input], SI; always there
   std::vector<std::int64_t> arrivals;  // [row][sensor]: at which row the reading is known; empty: at its own
 
+  // Rows with a reading and rows without, whatever the reason; then readings of the file that are not used,
+  // and why; of those that are, `late` were known only after their own row.
   struct Count {
     std::int64_t taken = 0, missing = 0, out_of_range = 0, stuck = 0, late = 0, too_late = 0;
   };
@@ -48,6 +51,26 @@ struct RecordOptions {
 // A CSV file: a column of times ("t", "time", "t_s"), one for each sensor and input by its name (units as
 // "T2 [degC]", "T2 (K)" or "T2_K"), optionally "arrival". Empty cells and "nan" are missing readings. Throws
 // ModelError with every fault of the file.
+//
+// The rows begin at the first time of the file, or the first step after `from`. Resampled `nearest`, a
+// reading belongs to the step next to it, and of two the nearer one counts; `linear` interpolates between
+// rows that follow each other at the file's interval, and never across a missing reading. Inputs are
+// interpolated wherever they are missing, and hold their last value.
 Record read_record(const Model& model, const std::filesystem::path& file, const RecordOptions& options);
+
+// The file that read_record() reads as the same record: rows in the order in which they become known, with a
+// column "arrival" where some are late. Whole or not at all; throws std::runtime_error.
+void write_record(const std::filesystem::path& file, const Model& model, const Record& record);
+
+// Drops readings that cannot be ones (reading_check.h), and counts them: for a record that is not from a
+// file.
+void drop_impossible(const Model& model, Record& record);
+
+// Sensors an estimator weighs by their noise: throws ModelError (T598) for each that has none, or zero.
+void check_noise(const Model& model, const std::vector<int>& sensors);
+
+// The unit in which readings are told; empty: SI, whatever that is.
+std::string sensor_unit(const Model& model, int sensor);
+std::string input_unit(const Model& model, std::string_view name);
 
 }  // namespace tellegen

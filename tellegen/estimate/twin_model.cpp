@@ -122,7 +122,9 @@ void TwinModel::name_states(const Model& model) {
       const ModelParameter& parameter = model.parameters[unknown.parameter];
       const double value = unknown.start.value_or(parameter.number);
       const double scale = std::abs(value_slope(coordinates_[u], to_coordinate(coordinates_[u], value)));
-      const double deviation = unknown.deviation.value_or(value != 0.0 ? std::abs(value) : 1.0);
+      // Where nothing is said the value may be ten times smaller: an inverse ten times larger.
+      const double guess = coordinates_[u] == Coordinate::inverse ? 10.0 : 1.0;
+      const double deviation = unknown.deviation.value_or(value != 0.0 ? guess * std::abs(value) : 1.0);
       state.unknown = static_cast<int>(u);
       state.keep = unknown.keep;
       const bool first = found == names.begin(), slope = unknown.varies == Varies::integrated_walk && !first;
@@ -429,6 +431,11 @@ Matrix TwinModel::start_covariance() const {
 void TwinModel::clamp(Vector& x) const {
   for (std::size_t k = 0; k < bounds_.size(); ++k)
     x[static_cast<long>(k)] = std::clamp(x[static_cast<long>(k)], bounds_[k].first, bounds_[k].second);
+}
+
+bool TwinModel::bounded() const {
+  return std::any_of(bounds_.begin(), bounds_.end(),
+                     [](const auto& b) { return std::isfinite(b.first) || std::isfinite(b.second); });
 }
 
 ModelUnknown::Coordinate chosen_coordinate(const Model& model, const ModelUnknown& unknown) {
