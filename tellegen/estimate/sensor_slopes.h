@@ -1,8 +1,12 @@
 // What the sensors would read, and how that changes with the unknowns: the model's run and its exact
 // derivatives (sensitivity/run.h) on the rows of a record. Calibration, the Cramer-Rao bound and "what can be
 // known" all rest on it.
+//
+// Linear models without events are discretised exactly ("exact"): what is left is rounding. Others take steps
+// of bdf2, no longer than the record's; halving them divides their error by four.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +31,28 @@ struct SensorSlopes {
 // says; by default steps of the record's rows, "exact" where the model is linear, otherwise bdf2.
 SensorSlopes sensor_slopes(const Model& model, const Record& record, const std::vector<int>& parameters,
                            const SimulationOptions& integration);
+
+// The same again and again at other numbers of the parameters: what does not depend on them is found once.
+class SensorRun {
+ public:
+  // Throws ModelError: T600 where the record does not begin at or after t = 0 on one of its own steps.
+  SensorRun(const Model& model, const Record& record, std::vector<int> parameters,
+            const SimulationOptions& integration);
+
+  // Numbers that a component cannot have, or a run that does not finish, are told in `failure`.
+  SensorSlopes at(std::span<const double> numbers);
+
+  const std::string& method() const { return simulation_.method; }
+  double step() const { return simulation_.step; }
+
+ private:
+  SensorSlopes run();
+
+  Model model_;  // with the record's inputs
+  std::vector<int> sensors_, parameters_;
+  std::int64_t first_, steps_;  // samples of the run before the record begins; rows of the record
+  SimulationOptions simulation_;
+};
 
 // The model with what the record knows of its inputs put in, as tables of time.
 Model with_inputs(const Model& model, const Record& record);
