@@ -52,6 +52,17 @@ std::string tick_text(double value, double step) {
   return fmt::format("{:.{}f}", value, digits);
 }
 
+// 1e-08 as 1e-8.
+std::string decade_text(double value) {
+  std::string text = fmt::format("{:g}", value);
+  if (const auto e = text.find('e'); e != std::string::npos) {
+    if (text[e + 1] == '+') text.erase(e + 1, 1);
+    const std::size_t digits = e + (text[e + 1] == '-' ? 2 : 1);
+    if (text[digits] == '0') text.erase(digits, 1);
+  }
+  return text;
+}
+
 struct Tick {
   double place;
   std::string text;
@@ -75,7 +86,7 @@ std::vector<Tick> ticks_of(const FigureAxis& axis, int count) {
       if (factor == 1.0 && (decade - first) % stride != 0) continue;
       const double value = factor * std::pow(10.0, decade), scaled = std::log10(value);
       if (scaled < axis.low - 1e-9 || scaled > axis.high + 1e-9) continue;
-      ticks.push_back({axis.place(value), fmt::format("{:g}", value)});
+      ticks.push_back({axis.place(value), decade_text(value)});
     }
   return ticks;
 }

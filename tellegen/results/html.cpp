@@ -69,7 +69,7 @@ th { color: var(--soft); font-weight: 600; border-bottom-color: var(--line); ver
 ul { margin: 6px 0 10px; padding-left: 1.2em; } details { margin: 8px 0; } summary { cursor: pointer; color: var(--accent); }
 .notice { border-left: 3px solid var(--c1); padding-left: 12px; }
 footer { color: var(--soft); font-size: 0.85rem; padding-top: 12px; padding-bottom: 32px; }
-@media (max-width: 620px) { svg text { font-size: 15.5px; } svg text.small { font-size: 12.5px; } h1 { font-size: 1.4rem; }
+@media (max-width: 620px) { svg text { font-size: 15.5px; } svg text.small { font-size: 12.8px; } h1 { font-size: 1.4rem; }
   th, td { padding-right: 9px; } table { font-size: 0.86rem; } }
 @media print { article { break-inside: auto; } figure { break-inside: avoid; } }
 )";

@@ -25,6 +25,8 @@ double text_width(const std::string& name) {
 }
 double box_width(const std::string& name) { return text_width(name) + 10.0; }
 
+bool is_box(Symbol symbol) { return symbol == Symbol::resistor || symbol == Symbol::coil; }
+
 enum class Side { up, down, right, left };
 
 struct Stub {
@@ -36,6 +38,7 @@ struct Stub {
 struct Link {
   int edge, upper, lower;
   double shift = 0.0;  // of the symbol, beside parallel ones
+  double drop = 0.0;   // below its layer, where both ends are in it
   enum class SymbolAt { below_upper, above_lower, middle } at = SymbolAt::middle;
 };
 
@@ -92,6 +95,7 @@ class NetworkLayout {
   std::vector<Link> links_;
   std::vector<bool> rail_;
   std::vector<std::vector<int>> layers_;
+  std::vector<double> extra_;  // per layer: height that links within it take
   double width_ = 0.0, height_ = 0.0;
 
  private:
@@ -248,9 +252,7 @@ class NetworkLayout {
 
   double stub_room(const Stub& stub) const {
     const auto& edge = network_.edges[stub.edge];
-    return edge.symbol == Symbol::resistor || edge.symbol == Symbol::coil
-               ? box_width(edge.name) + 6.0
-               : 2 * (14.0 + text_width(edge.name));
+    return is_box(edge.symbol) ? box_width(edge.name) + 6.0 : 2 * (14.0 + text_width(edge.name));
   }
 
  public:
@@ -262,9 +264,7 @@ class NetworkLayout {
   }
   double side_length(const Stub& stub) const {
     const auto& edge = network_.edges[stub.edge];
-    return std::max(46.0, edge.symbol == Symbol::resistor || edge.symbol == Symbol::coil
-                              ? box_width(edge.name) + 24.0
-                              : text_width(edge.name) + 14.0);
+    return std::max(46.0, is_box(edge.symbol) ? box_width(edge.name) + 24.0 : text_width(edge.name) + 14.0);
   }
 
  private:
@@ -275,12 +275,15 @@ class NetworkLayout {
       place.left = node_half(n) + badges_width(n) + 6.0;
     }
     for (const Link& link : links_) {
-      const double half = box_width(network_.edges[link.edge].name) / 2 + 4.0;
+      const auto& edge = network_.edges[link.edge];
+      const bool box = is_box(edge.symbol);
+      const double left = box ? box_width(edge.name) / 2 + 4.0 : 16.0;
+      const double right = box ? left : 18.0 + text_width(edge.name);
       for (int n : {link.upper, link.lower}) {
         const bool here = (n == link.upper) == (link.at == Link::SymbolAt::below_upper);
         if (!here && link.shift == 0.0) continue;
-        places_[n].left = std::max(places_[n].left, half - link.shift);
-        places_[n].right = std::max(places_[n].right, half + link.shift);
+        places_[n].left = std::max(places_[n].left, left - link.shift);
+        places_[n].right = std::max(places_[n].right, right + link.shift);
       }
     }
     for (const Stub& stub : stubs_) {
@@ -292,7 +295,7 @@ class NetworkLayout {
         place.left =
             std::max(place.left, node_half(stub.node) + badges_width(stub.node) + side_length(stub) + 16.0);
       else {
-        const bool box = edge.symbol == Symbol::resistor || edge.symbol == Symbol::coil;
+        const bool box = is_box(edge.symbol);
         place.right = std::max(
             place.right, stub.shift + (box ? box_width(edge.name) / 2 + 4.0 : 16.0 + text_width(edge.name)));
         place.left = std::max(place.left, -stub.shift + (box ? box_width(edge.name) / 2 + 4.0 : 16.0));
@@ -329,7 +332,7 @@ class NetworkLayout {
       high = first ? place.x + place.right : std::max(high, place.x + place.right);
       first = false;
     }
-    width_ = std::max(high - low + 2 * margin, 300.0);
+    width_ = std::max(high - low + 2 * margin, 420.0);
     const double shift = (width_ - (high + low)) / 2;
     for (NodePlace& place : places_) place.x += shift;
   }
@@ -343,10 +346,18 @@ class NetworkLayout {
     for (const Link& link : links_)
       below = below || (places_[link.upper].layer == places_[link.lower].layer &&
                         places_[link.upper].layer + 1 == static_cast<int>(layers_.size()));
-    const double begin = margin + node_height / 2 + (above ? 62.0 : 0.0);
-    for (NodePlace& place : places_) place.y = begin + layer_gap * place.layer;
-    height_ = begin + layer_gap * static_cast<double>(std::max<std::size_t>(layers_.size(), 1) - 1) +
-              node_height / 2 + (below ? 66.0 : 0.0) + margin;
+    extra_.assign(layers_.size() + 1, 0.0);
+    for (Link& link : links_) {
+      if (places_[link.upper].layer != places_[link.lower].layer) continue;
+      double& extra = extra_[places_[link.upper].layer];
+      link.drop = 30.0 + extra;
+      extra += 34.0;
+    }
+    std::vector<double> at{margin + node_height / 2 + (above ? 62.0 : 0.0)};
+    for (std::size_t l = 0; l + 1 < layers_.size(); ++l) at.push_back(at.back() + layer_gap + extra_[l]);
+    for (NodePlace& place : places_) place.y = at[place.layer];
+    height_ = at.back() + (layers_.empty() ? 0.0 : extra_[layers_.size() - 1]) + node_height / 2 +
+              (below ? 66.0 : 0.0) + margin;
   }
 };
 
@@ -466,10 +477,10 @@ class NetworkWriter {
     const bool leaves = edge.from == stub.node;  // the edge runs away from the node
     if (stub.side == Side::up || stub.side == Side::down) {
       const double s = stub.side == Side::up ? -1.0 : 1.0, x = node.x + stub.shift;
-      if (stub.shift != 0.0) wire({{node.x, node.y}, {node.x, node.y + 16 * s}, {x, node.y + 16 * s}});
-      wire({{x, node.y + (stub.shift != 0.0 ? 16 * s : 0.0)}, {x, node.y + 58 * s}});
-      symbol(x, node.y + stub_up * s, true, edge, leaves == (s > 0.0));
-      ground(x, node.y + 58 * s, stub.side);
+      const double y = node.y + (s > 0.0 ? layout_.extra_[node.layer] : 0.0);
+      wire({{node.x, node.y}, {node.x, y + 16 * s}, {x, y + 16 * s}, {x, y + 58 * s}});
+      symbol(x, y + stub_up * s, true, edge, leaves == (s > 0.0));
+      ground(x, y + 58 * s, stub.side);
       return;
     }
     const double s = stub.side == Side::left ? -1.0 : 1.0;
@@ -487,21 +498,22 @@ class NetworkWriter {
     const auto& edge = network_.edges[link.edge];
     const bool down = edge.from == link.upper;
     if (a.layer == b.layer) {  // below both
-      const double y = a.y + 34.0, x = (a.x + b.x) / 2 + link.shift;
+      const double y = a.y + link.drop, x = (a.x + b.x) / 2 + link.shift;
       wire({{a.x, a.y}, {a.x, y}, {b.x, y}, {b.x, b.y}});
       symbol(x, y, false, edge, down == (a.x < b.x));
       return;
     }
-    double x = (a.x + b.x) / 2, y = (a.y + b.y) / 2;
+    double x = (a.x + b.x) / 2, y = (a.y + layout_.extra_[a.layer] + b.y) / 2;
     if (link.at == Link::SymbolAt::below_upper)
-      x = a.x, y = a.y + 42.0;
+      x = a.x, y = a.y + 42.0 + layout_.extra_[a.layer];
     else if (link.at == Link::SymbolAt::above_lower)
       x = b.x, y = b.y - 42.0;
     else if (b.layer > a.layer + 1)  // around the layers between
       x = std::max(a.x, b.x) + 46.0;
     x += link.shift;
-    const double reach = edge.symbol == Symbol::resistor || edge.symbol == Symbol::coil ? 14.0 : 16.0;
-    wire({{a.x, a.y}, {x, y - reach}, {x, y + reach}, {b.x, b.y}});
+    const double reach = is_box(edge.symbol) ? 14.0 : 16.0;
+    const double past = a.y + layout_.extra_[a.layer];
+    wire({{a.x, a.y}, {a.x, past}, {x, y - reach}, {x, y + reach}, {b.x, b.y}});
     symbol(x, y, true, edge, down);
   }
 
