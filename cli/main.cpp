@@ -19,6 +19,7 @@ constexpr Command commands[] = {
     {"rank", "tell which parameters matter for an objective, and how much", add_rank},
     {"optimize", "move the variables of a model's [design] to where its goal is smallest", add_optimize},
     {"sweep", "run a model at many samples of its parameters; tell which of them matter", add_sweep},
+    {"calibrate", "find numbers of a model from measurements, with their uncertainty", add_calibrate},
     {"estimate", "follow measurements with a model: what no sensor reaches, with its uncertainty",
      add_estimate},
     {"synthesize", "write noisy data of a model's sensors, with all that goes wrong on the way",

@@ -25,7 +25,7 @@ ReadingTimes reading_times(const Record& record);
 
 // `parameters`: indices into model.parameters, at their present numbers; the record gives the times, the
 // sensors, known inputs, and which readings are missing (none where it has no readings). Throws ModelError:
-// T611 where there is no sensor or nothing is asked for, T612 where a sensor has no noise; SimulationError
+// T611 where there is no sensor or nothing is asked for, T598 where a sensor has no noise; SimulationError
 // where the run fails.
 Knowledge parameter_knowledge(const Model& model, const Record& record, const std::vector<int>& parameters,
                               double limit);
