@@ -14,6 +14,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/study_options.h"
+#include "cli/twin_report.h"
 #include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/data_file.h"
 #include "tellegen/estimate/estimate_table.h"
@@ -38,6 +39,7 @@ struct CalibrateRequest : StudyRequest {
   std::uint64_t seed = 1;
   double robust = 0.0;
   bool prior = false;
+  TwinReportRequest report;
 };
 
 void check_request(const CalibrateRequest& request) {
@@ -47,6 +49,7 @@ void check_request(const CalibrateRequest& request) {
   check_choice(named("--method"), request.method, methods);
   if (!request.plot.empty()) check_writable(named("--plot"), request.plot, {".svg", ".png"});
   if (!request.json.empty()) check_writable(named("--json"), request.json, {".json"});
+  check_report(command_name, request.report, {request.file, request.data, request.report.truth});
   if (request.output.empty()) return;
   check_writable(named("--output"), request.output, {".toml"});
   std::error_code ignored;
@@ -299,6 +302,13 @@ void write_files(CalibrateReport& report) {
                  with_numbers(read_text(request.file, {}), report.model, parameters, numbers));
       report.written.push_back(target(request.output).string());
     }
+    if (!request.report.report.empty()) {
+      TwinReportRequest page = request.report;
+      page.report = target(page.report).string();
+      write_twin_report(command_name, page, report.model,
+                        calibration_part(report.record, report.result, page));
+      report.written.push_back(page.report);
+    }
     if (!request.plot.empty()) {
       write_chart(target(request.plot), path_chart(report));
       report.written.push_back(target(request.plot).string());
@@ -426,6 +436,7 @@ void add_calibrate(CLI::App& command) {
           ->type_name("[F.json]")
           ->expected(0, 1)
           ->group(where);
+  add_calibration_report_options(command, r.report);
   command.callback([request] {
     request->wants_json = request->json_option->count() > 0;
     calibrate_command(*request);

@@ -31,6 +31,7 @@ void add_optimize(CLI::App& command);
 void add_calibrate(CLI::App& command);
 void add_estimate(CLI::App& command);
 void add_synthesize(CLI::App& command);
+void add_report(CLI::App& command);
 void add_benchmark(CLI::App& command);
 
 class StudyError : public std::runtime_error {

@@ -24,6 +24,7 @@ constexpr Command commands[] = {
      add_estimate},
     {"synthesize", "write noisy data of a model's sensors, with all that goes wrong on the way",
      add_synthesize},
+    {"report", "put the reports of estimations and calibrations together as one page", add_report},
     {"check", "show what a model is made of, or everything that is wrong with it", add_check},
     {"equations", "write a model's equations out, and those of its sensitivities", add_equations},
     {"convert", "write the model file that a SPICE netlist or a [stack] stands for", add_convert},
