@@ -16,6 +16,7 @@ namespace tellegen {
 const std::vector<TwinSection>& twin_sections() {
   static const std::vector<TwinSection> sections{
       {"rc", "the RC benchmark: resistances, capacities, source, state", twin_rc},
+      {"inverter", "junction temperatures of a three-phase inverter from three sensors, cases 1 to 4", twin_inverter},
   };
   return sections;
 }

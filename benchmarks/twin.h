@@ -62,5 +62,6 @@ struct OverSeeds {
 };
 
 void twin_rc(Report& report, const TwinBenchmarkOptions& options);
+void twin_inverter(Report& report, const TwinBenchmarkOptions& options);
 
 }  // namespace tellegen
