@@ -1,6 +1,7 @@
 // tellegen benchmark circuits: speed and error against published results, other programs and hand-written
 // code; converter: a switching converter against ngspice; readers: large inputs; sweep: a killed study;
-// derivatives: sensitivities beside finite differences; stack: a body of some ten thousand cells.
+// derivatives: sensitivities beside finite differences; stack: a body of some ten thousand cells; twin: the
+// thermal digital twin on its published problems.
 #include <memory>
 
 #include "benchmarks/circuits.h"
@@ -9,6 +10,7 @@
 #include "benchmarks/readers.h"
 #include "benchmarks/stack.h"
 #include "benchmarks/sweep.h"
+#include "benchmarks/twin.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 
@@ -74,11 +76,12 @@ void add_sweep_benchmark(CLI::App& command) {
 
 void add_derivatives(CLI::App& command) {
   CLI::App* derivatives = command.add_subcommand(
-      "derivatives", "forward and adjoint sensitivities of a ladder beside finite differences");
+      "derivatives",
+      "forward and adjoint sensitivities of a ladder beside finite differences; equation sets");
   const auto options = std::make_shared<DerivativesOptions>();
   derivatives->add_option("--loops", options->loops, "size of the ladder")->check(CLI::Range(6, 1'000'000));
-  derivatives->add_option("--only", options->only, "linear, diodes or adjoint")
-      ->check(CLI::IsMember({"linear", "diodes", "adjoint"}));
+  derivatives->add_option("--only", options->only, "linear, diodes, adjoint or cell")
+      ->check(CLI::IsMember({"linear", "diodes", "adjoint", "cell"}));
   derivatives->add_option("--repetitions", options->repetitions, "of every step loop; the shortest counts")
       ->check(CLI::PositiveNumber);
   derivatives->add_option("--json", options->json, "write everything that is printed to this file");
@@ -86,6 +89,30 @@ void add_derivatives(CLI::App& command) {
     const std::string_view name = "tellegen benchmark derivatives";
     if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
     if (!run_derivatives(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
+void add_twin(CLI::App& command) {
+  CLI::App* twin = command.add_subcommand(
+      "twin", "the thermal digital twin on its published problems, over many records of noise");
+  const auto options = std::make_shared<TwinBenchmarkOptions>();
+  std::string sections;
+  for (const TwinSection& section : twin_sections())
+    sections += "\n  " + std::string(section.name) + std::string(12 - section.name.size(), ' ') +
+                std::string(section.summary);
+  twin->add_option("--seeds", options->seeds, "records of each problem")->check(CLI::Range(1, 100'000));
+  twin->add_option("--only", options->only, "sections to run, by name")->delimiter(',');
+  twin->add_option("--soak-steps", options->soak_steps, "length of the soak")->check(CLI::PositiveNumber);
+  twin->add_option("--json", options->json, "write everything that is printed to this file");
+  twin->footer("Sections:" + sections);
+  twin->callback([options] {
+    const std::string_view name = "tellegen benchmark twin";
+    std::vector<std::string> known;
+    for (const TwinSection& section : twin_sections()) known.emplace_back(section.name);
+    for (const std::string& section : options->only) check_choice({name, "--only"}, section, known);
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_twin_benchmark(*options))
       throw StudyError(std::string(name), "answers disagree; the report above says which", {});
   });
 }
@@ -121,6 +148,7 @@ void add_benchmark(CLI::App& command) {
   add_converter(command);
   add_sweep_benchmark(command);
   add_derivatives(command);
+  add_twin(command);
   add_stack(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/arguments.h"
+#include "cli/check_estimate.h"
 #include "cli/commands.h"
 #include "cli/inspect.h"
 #include "cli/model_file.h"
@@ -19,6 +20,7 @@ struct Request {
   std::string file;
   std::vector<std::string> set;
   bool json = false, verbose = false;
+  EstimateCheckRequest estimate;
 };
 
 Json to_json(const Inspection& found) {
@@ -98,11 +100,19 @@ void print(const Inspection& found, bool verbose) {
 }
 
 void check(const Request& request) {
+  refuse_without_estimate(request.estimate);
   ReadOptions reading;
   for (const std::string& text : request.set)
     reading.overrides.push_back(read_assignment({"tellegen check", "--set"}, text));
   try {
     const Model model = read_model_file(request.file, reading);
+    if (request.estimate.on) {
+      EstimateCheckRequest estimate = request.estimate;
+      estimate.file = request.file;
+      estimate.json = request.json;
+      check_estimate(model, estimate);
+      return;
+    }
     const Inspection found = inspect(model);
     if (request.json)
       fmt::print("{}", json_text(to_json(found)));
@@ -135,6 +145,7 @@ void add_check(CLI::App& command) {
       ->allow_extra_args(false);
   command.add_flag("--verbose", request->verbose, "long lists in full");
   command.add_flag("--json", request->json, "for machines, everything in full");
+  add_estimate_check_options(command, request->estimate);
   command.callback([request] { check(*request); });
 }
 

@@ -210,15 +210,15 @@ TEST(Stack, wrong_ones_are_explained_at_their_line) {
     EXPECT_NE(said.find(says), std::string::npos) << to << "\n" << said;
   };
   EXPECT_EQ(faults_of(dies), "");
-  expect("\"plate\"\nthickness", "\"plat\"\nthickness", "body.toml:27: T160", "did you mean 'plate'?");
-  expect("\"chips.big\", power", "\"chips.bog\", power", "body.toml:33: T161", "did you mean 'chips.big'?");
-  expect("face = \"bottom\"", "face = \"left\"", "body.toml:37: T162", "'top' and 'bottom'");
-  expect("[\"2 mm\", \"3 mm\"]", "\"1 um\"", "T163", "a million cells");
-  expect("[\"6 mm\", \"0 mm\"], size", "[\"-6 mm\", \"0 mm\"], size", "body.toml:24: T164", "overlap");
+  expect("\"plate\"\nthickness", "\"plat\"\nthickness", "body.toml:27: T170", "did you mean 'plate'?");
+  expect("\"chips.big\", power", "\"chips.bog\", power", "body.toml:33: T171", "did you mean 'chips.big'?");
+  expect("face = \"bottom\"", "face = \"left\"", "body.toml:37: T172", "'top' and 'bottom'");
+  expect("[\"2 mm\", \"3 mm\"]", "\"1 um\"", "T173", "a million cells");
+  expect("[\"6 mm\", \"0 mm\"], size", "[\"-6 mm\", \"0 mm\"], size", "body.toml:24: T174", "overlap");
   expect("size      = [\"30 mm\"", "at = [\"100 mm\", \"0 mm\"]\nsize      = [\"30 mm\"",
-         "body.toml:26: T165", "lies nowhere under 'chips'");
-  expect("below = { region = \"base\"", "below = { region = \"chips\"", "body.toml:37: T166", "is covered");
-  expect("under = \"chips.small\"", "at = [\"70 mm\", \"0 mm\"]", "body.toml:43: T167",
+         "body.toml:26: T175", "lies nowhere under 'chips'");
+  expect("below = { region = \"base\"", "below = { region = \"chips\"", "body.toml:37: T176", "is covered");
+  expect("under = \"chips.small\"", "at = [\"70 mm\", \"0 mm\"]", "body.toml:43: T177",
          "outside of its region");
   expect("thickness = \"3 mm\"", "thickness = \"0 mm\"", "body.toml:28: T124", "above 0");
   expect("thickness = \"3 mm\"", "thickness = \"3 K\"", "body.toml:28: T123", "'m'");
@@ -231,7 +231,7 @@ TEST(Stack, wrong_ones_are_explained_at_their_line) {
   const std::string closed = replaced(
       replaced(dies.substr(0, dies.find("[stack.films]")), "start = \"300 K\"", "start = \"steady\""),
       "if(T_big < 320, 100, 50)", "10");
-  EXPECT_NE(faults_of(closed).find("T168"), std::string::npos) << faults_of(closed);
+  EXPECT_NE(faults_of(closed).find("T178"), std::string::npos) << faults_of(closed);
 }
 
 // Twice as fine: the spreading resistance of a die moves by less and less.

@@ -348,7 +348,7 @@ class SensitivityGraph {
       for (const ModelOutput& o : model_.outputs) {
         const std::string name = sensitivity_name(o.name, p);
         if (!outputs.contains(name))
-          result_.outputs.push_back({name, "", wrt.of(o.value), std::nullopt, false, o.place});
+          result_.outputs.push_back({name, "", wrt.of(o.value), std::nullopt, false, o.place, {}, {}, {}});
       }
       for (const auto& [name, value] : model_.formulas)
         result_.formulas.try_emplace(sensitivity_name(name, p), wrt.of(value));

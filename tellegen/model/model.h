@@ -63,11 +63,21 @@ struct ModelOutput {
   std::optional<double> noise;  // standard deviation, of a sensor
   bool sensor = false;
   Place place;
+  std::optional<double> lowest, highest;  // readings of a sensor outside are none
+  std::optional<double> stuck;            // a reading that stays the same for so long is none
 };
 
 struct ModelInitial {
   std::string variable;  // full name
   Expr value;            // in parameters; empty: steady (its time derivative is zero)
+  Place place;
+  Expr condition{};  // left - right of what is to hold instead, in full names and their "der(...)"
+  std::string text{};
+};
+
+// A component that begins in what its kind calls a steady state.
+struct ModelSteady {
+  int component = 0;
   Place place;
 };
 
@@ -127,6 +137,52 @@ struct ModelDesign {
   Place place;
 };
 
+// [unknowns]: a number of the model that is to be found from measurements.
+struct ModelUnknown {
+  enum class Varies { constant, walk, integrated_walk, oscillator };
+  enum class Coordinate { automatic, value, inverse, logarithm };
+  int parameter = -1;
+  Varies varies = Varies::constant;
+  Coordinate coordinate = Coordinate::automatic;
+  std::optional<double> start;         // empty: the model's number
+  std::optional<double> deviation;     // of the start; empty: as large as the start itself
+  std::optional<double> lower, upper;  // it lies between
+  double walk = 0.0;  // standard deviation of its change (integrated walk: of its slope's) after one second
+  double frequency = 0.0;  // of an oscillator, Hz
+  double keep = 0.0;       // of pkf: the part of each correction that is left out
+  Place place;
+};
+
+// [estimate]: which estimator, with which sensors, and what it believes of the states.
+struct ModelEstimation {
+  struct State {
+    std::string pattern;  // of variables: "n2.T", "*.T"
+    std::optional<double> start, deviation;
+    double noise = 0.0;       // standard deviation of what disturbs it in one second
+    double rate_noise = 0.0;  // ... of what disturbs its rate, where the rate is a state too (ekf-perfect)
+    double keep = 0.0;
+    Place place;
+  };
+  std::string estimator = "ekf";
+  std::optional<double> step;      // empty: as [simulation] says
+  std::optional<double> gate;      // probability of a reading's being taken where all is well; empty: no gate
+  double late = 0.0;               // readings may arrive so much later than they were taken
+  std::string resample = "exact";  // how readings beside the steps are taken: exact, nearest, linear
+  std::vector<int> sensors;        // in outputs
+  std::vector<int> unknowns;       // in Model::unknowns
+  std::vector<std::string> inputs;  // of the model, or parameters: the data give them
+  std::vector<State> states;        // an exact name goes before a pattern
+  Place place;
+};
+
+// [calibrate]: which numbers are found from which part of a record, one stage after the other.
+struct CalibrationStage {
+  std::vector<int> parameters;  // in Model::unknowns
+  std::vector<int> sensors;     // in outputs; empty: all that the record has
+  std::optional<double> from, to;
+  Place place;
+};
+
 struct Model {
   std::string name;
   std::filesystem::path file;
@@ -139,10 +195,14 @@ struct Model {
   std::vector<ModelInput> inputs;
   std::vector<ModelOutput> outputs;  // sensors first, then outputs
   std::vector<ModelInitial> initial;
+  std::vector<ModelSteady> steady;
   SimulationDefaults simulation;
   std::vector<ModelObjective> objectives;
   std::vector<ModelRun> runs;
   std::optional<ModelDesign> design;
+  std::vector<ModelUnknown> unknowns;
+  ModelEstimation estimation;
+  std::vector<CalibrationStage> calibration;
 
   std::unordered_map<std::string, int> node_by_name;  // no datums; a sensitivity node by its variable
   std::unordered_map<std::string, int> component_by_name;
@@ -160,6 +220,10 @@ struct VariableRef {
 std::optional<VariableRef> find_variable(const Model& model, std::string_view name);
 std::string variable_name(const Model& model, const VariableRef& ref);
 std::string variable_unit(const Model& model, const VariableRef& ref);  // "" if not declared
+
+// What a component's parameters break of what its kind requires of them together: one fault each (T133). Only
+// what is constant is judged.
+void check_requirements(const Model& model, int component, class FaultList& faults);
 
 // A formula of a kind for one component, in full names; and a kind's output: `d1.i` -> `d1.junction.i`.
 Expr in_full_names(const Model& model, int component, Expr local_value);

@@ -46,6 +46,10 @@ Model ModelReader::read(std::string_view text, const std::filesystem::path& file
   read_runs();
   read_objectives();
   read_design();
+  if (const Value* unknowns = document->root().find("unknowns"))
+    if (source(top).is(*unknowns, Value::Type::table, "'unknowns'")) read_unknowns(*unknowns, "");
+  read_estimation();
+  read_calibration();
   check_overrides();
   faults_.throw_if_any();
   drop_absent_storage(model_);
@@ -66,10 +70,11 @@ int ModelReader::open_scope(const Document& document, const std::filesystem::pat
   const int scope = static_cast<int>(scopes_.size());
   scopes_.push_back(std::make_unique<Scope>(Scope{&document, folder, std::move(prefix), parent}));
   const Source at = source(scope);
-  at.known_keys(document.root(),
-                {"name", "summary", "parameters", "inputs", "components", "ports", "sensors", "outputs",
-                 "initial", "simulation", "objectives", "runs", "design", "stack"},
-                "a model");
+  at.known_keys(
+      document.root(),
+      {"name", "summary", "parameters", "inputs", "components", "ports", "sensors", "outputs", "initial",
+       "simulation", "objectives", "runs", "design", "unknowns", "estimate", "calibrate", "stack"},
+      "a model");
   read_names(scope, "parameters", Named::What::parameter);
   read_names(scope, "inputs", Named::What::input);
   read_names(scope, "sensors", Named::What::sensor);

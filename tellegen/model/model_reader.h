@@ -45,7 +45,7 @@ class ModelReader {
     double number = 0.0;
     bool constant = true;
     std::string unit{}, summary{};
-    std::optional<double> noise{};
+    std::optional<double> noise{}, lowest{}, highest{}, stuck{};
   };
 
   // An expression's text in one scope, resolved once.
@@ -123,9 +123,12 @@ class ModelReader {
   void resolve_formula(int scope, Named& named);
   void resolve_everything();
   void resolve_components();
+  void fill_defaults();
   void fill_default(int component, int parameter);
   void set_value(int component, int parameter, Expr value, bool constant, double number, const Place& place);
   void read_initial(int scope, const Value& table, const std::string& prefix);
+  void read_steady(int scope, const Value& entry);
+  bool read_such_that(int scope, const Value& entry, const std::string& name, ModelInitial& initial);
   void read_simulation();
   void check_overrides();
 
@@ -151,6 +154,19 @@ class ModelReader {
   void read_design_variables(const Value& table, const std::string& prefix, ModelDesign& design);
   void read_goals(const Value& value, double sign, ModelDesign& design);
   void read_constraint(const Value& item, ModelDesign& design);
+
+  // model_estimation.cpp: what is to be found from measurements, and how
+  void read_reading_limits(int scope, Named& named, std::string_view what, const std::string& unit);
+  std::optional<double> read_number(const Value& table, std::string_view key, const std::string& what,
+                                    std::string_view unit, bool difference, double lowest);
+  void read_unknowns(const Value& table, const std::string& prefix);
+  void read_unknown(const Value& entry, const std::string& name);
+  void read_estimation();
+  void read_states(const Value& table, const std::string& prefix);
+  void read_calibration();
+  void read_stage(const Value& entry);
+  std::vector<int> sensors_named(const Value& table, const std::string& what);
+  std::vector<int> unknowns_named(const Value& table, std::string_view key, const std::string& what);
 
   ReadOptions options_;
   int suggestions_left_ = 100;  // of names in expressions: each searches the whole model

@@ -86,7 +86,7 @@ class NetworkMaker {
     double slices = 0.0;
     for (const StackLayer& layer : stack_.layers) slices += layer.cells;
     if (nx_ < 1 || ny_ < 1 || static_cast<double>(nx_) * ny_ * slices > most_cells) {
-      fault(stack_.line, "T163", "the stack has more than a million cells",
+      fault(stack_.line, "T173", "the stack has more than a million cells",
             {"use a larger 'cell', or a cut along a plane of symmetry"});
       return false;
     }
@@ -116,7 +116,7 @@ class NetworkMaker {
               int& there = part(l, i, j);
               if (there >= 0 && there != p && good) {
                 good = false;
-                fault(layer.parts[p].line, "T164",
+                fault(layer.parts[p].line, "T174",
                       fmt::format("parts '{}' and '{}' of layer '{}' overlap", layer.parts[there].name,
                                   layer.parts[p].name, layer.name),
                       {fmt::format("near x = {:.6g} m, y = {:.6g} m", (x_[i] + x_[i + 1]) / 2,
@@ -132,7 +132,7 @@ class NetworkMaker {
         for (int j = 0; j < ny_ && !joined; ++j) joined = part(l, i, j) >= 0 && part(l + 1, i, j) >= 0;
       if (!joined) {
         good = false;
-        fault(stack_.layers[l + 1].line, "T165",
+        fault(stack_.layers[l + 1].line, "T175",
               fmt::format("layer '{}' lies nowhere under '{}'", stack_.layers[l + 1].name,
                           stack_.layers[l].name),
               {"layers are written from the top down, each in contact with the next"});
@@ -223,7 +223,7 @@ class NetworkMaker {
         any = true;
       }
     if (!any)
-      fault(film.line, "T166", fmt::format("film '{}' touches nothing", film.name),
+      fault(film.line, "T176", fmt::format("film '{}' touches nothing", film.name),
             {fmt::format("the {} of '{}' is covered by another layer", film.top ? "top" : "bottom",
                          stack_.layers[film.region.layer].name)});
   }
@@ -308,7 +308,7 @@ class NetworkMaker {
       for (int j = 0; j < ny_; ++j)
         if (selected(i, j)) area += dx(i) * dy(j);
     if (area == 0.0) {
-      fault(probe.line, "T167", fmt::format("probe '{}' has no cell to read", probe.name),
+      fault(probe.line, "T177", fmt::format("probe '{}' has no cell to read", probe.name),
             {probe.at.empty() ? "nothing of its region lies under the layer it names"
                               : "its point lies outside of its region"});
       return;

@@ -27,7 +27,7 @@ class StackReader {
     each(section, "probes", false, [&](const Value& entry) { read_probe(entry); });
     if (stack_.films.empty() && stack_.start.empty())
       at_.fault(
-          section, "T168", "the stack has no film, and begins steady",
+          section, "T178", "the stack has no film, and begins steady",
           {"no temperature is steady where heat cannot leave", "add [stack.films], or start = \"293.15 K\""});
     return stack_;
   }
@@ -125,7 +125,7 @@ class StackReader {
       if (stack_.materials[k].name == value.text) return static_cast<int>(k);
       names.push_back(stack_.materials[k].name);
     }
-    at_.fault(value, "T160", fmt::format("there is no material '{}'", value.text),
+    at_.fault(value, "T170", fmt::format("there is no material '{}'", value.text),
               {did_you_mean(value.text, names), "the stack has: " + joined(names)});
     return 0;
   }
@@ -217,7 +217,7 @@ class StackReader {
         if (names.back() == value.text) return {static_cast<int>(l), static_cast<int>(p)};
       }
     }
-    at_.fault(value, "T161",
+    at_.fault(value, "T171",
               fmt::format("{} is '{}', which is no layer or part of the stack", what, value.text),
               {did_you_mean(value.text, names), "it has: " + joined(names)});
     return {};
@@ -232,7 +232,7 @@ class StackReader {
     if (!at_.is(value, Value::Type::text, fmt::format("'face' of {}", what))) return 0;
     if (value.text == "top") return 1;
     if (value.text == "bottom") return -1;
-    at_.fault(value, "T162", fmt::format("{} has no face '{}'", what, value.text),
+    at_.fault(value, "T172", fmt::format("{} has no face '{}'", what, value.text),
               {"a layer has 'top' and 'bottom'"});
     return 0;
   }

@@ -11,8 +11,8 @@
 
 #include <Eigen/Dense>
 #include <cmath>
-#include <unsupported/Eigen/MatrixFunctions>
 
+#include "tellegen/numeric/exponential.h"
 #include "tellegen/program/program.h"
 #include "tellegen/simulate/minimal_problem.h"
 #include "tellegen/simulate/time_function.h"
@@ -22,34 +22,6 @@ namespace {
 
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
-
-// Eigen's is not for matrices without entries: a model without states and waves.
-// Scaled by powers of two until rows and columns are of like size, which is exact: farads beside ohms would
-// otherwise make the norm, and with it the number of squarings, many times what the dynamics need.
-// [Parlett 1969] Numer. Math. 13, 293.
-Matrix exponential(const Matrix& m) {
-  if (m.size() == 0) return m;
-  const auto n = m.rows();
-  Matrix balanced = m;
-  Vector scale = Vector::Ones(n);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (Eigen::Index i = 0; i < n; ++i) {
-      const double own = std::abs(balanced(i, i));
-      const double column = balanced.col(i).cwiseAbs().sum() - own,
-                   row = balanced.row(i).cwiseAbs().sum() - own;
-      if (column == 0.0 || row == 0.0) continue;
-      const double factor = std::exp2(std::round(0.5 * std::log2(row / column)));
-      if (factor * column + row / factor >= 0.95 * (column + row)) continue;
-      balanced.col(i) *= factor;
-      balanced.row(i) /= factor;
-      scale[i] *= factor;
-      changed = true;
-    }
-  }
-  const Matrix result = balanced.exp();
-  return scale.asDiagonal() * result * scale.cwiseInverse().asDiagonal();
-}
 
 class Exact : public Integrator {
  public:

@@ -1,0 +1,28 @@
+// The columns of a data file that an estimation needs, found by their names and turned into SI.
+//
+//   t [ms], S1 (degC), Q0_W, comment       a unit in brackets, or behind the name
+//   0,      26.1,      10,   warm
+//   1,      ,          10,                  nothing was read
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tellegen {
+
+struct DataFile {
+  struct Wanted {
+    std::string name, unit;  // empty unit: SI, whatever that is
+    std::string what;        // "sensor", "input"
+  };
+  std::vector<double> t, arrival;  // arrival: empty where the file has no such column
+  std::vector<double> values;      // [row][wanted], SI; NaN: missing
+  std::vector<int> lines;          // of each row
+};
+
+// Rows in the order of their times. Throws ModelError: T180 where the file cannot be read, T590 to T594 for
+// all that is wrong in it. Only where arrivals are told may times go back.
+DataFile read_data_file(const std::filesystem::path& file, const std::vector<DataFile::Wanted>& wanted);
+
+}  // namespace tellegen

@@ -1,0 +1,63 @@
+// An estimator led along a record: what it believed after each step, and how well the readings agreed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tellegen/estimate/record.h"
+#include "tellegen/model/model.h"
+
+namespace tellegen {
+
+// Something that is estimated: a state, an unknown, or a sensor or output of the model.
+struct EstimatedQuantity {
+  enum class What { state, unknown, sensor, output } what;
+  std::string name, unit;  // the unit it is reported in; empty: SI
+};
+
+struct SensorStatistics {
+  std::string name;
+  std::int64_t used = 0, missing = 0, refused = 0;  // refused: by the gate
+  double mean = 0.0;                                // of innovations over their standard deviation
+  double variance = 0.0;                            // likewise; 1 where filter and noise agree
+  double whiteness = 0.0;  // probability of correlations as large as these, if the innovation were white
+};
+
+struct Estimate {
+  std::vector<EstimatedQuantity> quantities;
+  std::vector<double> t;
+  std::vector<double> mean, deviation;                   // [row][quantity], SI
+  std::vector<double> innovation, innovation_deviation;  // [row][sensor], SI; NaN: no reading was used
+  std::vector<double> smooth, smooth_deviation;  // [row][quantity] with the whole record, where asked for
+  std::vector<SensorStatistics> sensors;
+  double log_likelihood = 0.0;
+  struct Pass {
+    std::vector<double> unknowns;  // their values at its end, SI, in the order of `quantities`
+    double change = 0.0;           // since the pass before
+  };
+  std::vector<Pass> passes;
+  std::vector<std::pair<std::string, double>>
+      tuned;  // process noise: whose, and its deviation after one second
+  double loop_seconds = 0.0;
+  std::string estimator, executor;    // "ekf", "generated C"
+  std::vector<std::string> warnings;  // whiteness, consistency
+  std::string failure;                // empty: went through; otherwise when and where it diverged
+};
+
+struct EstimateOptions {
+  std::string estimator;  // empty: as the model says
+  bool smooth = false;    // rts, after the filter
+  bool tune = false;      // process noise by maximum likelihood of the innovations
+  bool euler = false;     // forward Euler instead of the exact flow
+  int passes = 1;         // over the same record, each beginning with the unknowns the last one found ...
+  double passes_tolerance = 1e-10;  // ... until they change by less than this, SI
+  bool compile = true;
+  std::function<void(double fraction)> progress;
+};
+
+// Throws ModelError where the model cannot be estimated so; what goes wrong on the way is told in `failure`.
+Estimate estimate(const Model& model, const Record& record, const EstimateOptions& options);
+
+}  // namespace tellegen

@@ -1,0 +1,237 @@
+#include "tellegen/estimate/filter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tellegen/estimate/filter_program.h"
+#include "tellegen/model/reading.h"
+#include "tellegen/numeric/exponential.h"
+
+namespace tellegen {
+
+Filter::Filter(TwinModel& model, const FilterOptions& options) : model_(model), options_(options) {
+  const auto n = static_cast<long>(model.size());
+  belief_.x = model.start();
+  belief_.p = model.start_covariance();
+  q_.resize(n), step_.resize(n), phi_.resize(n, n);
+  for (long k = 0; k < n; ++k) {
+    const double noise = model.states()[static_cast<std::size_t>(k)].noise;
+    q_[k] = noise * noise * options.step;
+  }
+}
+
+// delta' = F delta + f + (df/dt) tau, with delta = 0 at tau = 0: one exponential of the joined system gives
+// delta and its derivative by x.
+bool Filter::flow(const Vector& x, double t, const double* u, const double* du, Vector& step, Matrix& phi) {
+  if (!model_.evaluate(x, t, u, du, point_)) return false;
+  const double h = options_.step;
+  const auto n = x.size();
+  if (options_.euler) {
+    step = h * point_.rates;
+    phi = h * point_.by_state;
+    phi.diagonal().array() += 1.0;
+    return true;
+  }
+  if (model_.constant_slopes()) {
+    if (constant_phi_.size() == 0) {
+      Matrix joined = Matrix::Zero(3 * n, 3 * n);
+      joined.topLeftCorner(n, n) = point_.by_state;
+      joined.block(0, n, n, n) = Matrix::Identity(n, n);
+      joined.block(n, 2 * n, n, n) = Matrix::Identity(n, n);
+      const Matrix e = exponential(joined * h);
+      constant_phi_ = e.topLeftCorner(n, n);
+      by_rate_ = e.block(0, n, n, n);
+      by_slope_ = e.block(0, 2 * n, n, n);
+    }
+    step.noalias() = by_rate_ * point_.rates;
+    step.noalias() += by_slope_ * point_.by_time;
+    phi = constant_phi_;
+    return true;
+  }
+  Matrix joined = Matrix::Zero(n + 2, n + 2);
+  joined.topLeftCorner(n, n) = point_.by_state;
+  joined.block(0, n, n, 1) = point_.rates;
+  joined.block(0, n + 1, n, 1) = point_.by_time;
+  joined(n + 1, n) = 1.0;
+  const Matrix e = exponential(joined * h);
+  phi = e.topLeftCorner(n, n);
+  step = e.block(0, n, n, 1);
+  return step.allFinite() && phi.allFinite();
+}
+
+void joseph_update(Belief& belief, const Eigen::Ref<const Vector>& h, double innovation,
+                   double noise_variance, double innovation_variance, Vector& gain, Vector& work) {
+  work.noalias() = belief.p * h;  // P h'
+  gain = work / innovation_variance;
+  belief.x += gain * innovation;
+  // (I - k h) P (I - k h)' + k r k'  =  P + k (S k - w)' - w k',  w = P h',  S = h w + r
+  const double middle = h.dot(work) + noise_variance;
+  const auto n = belief.x.size();
+  for (Eigen::Index j = 0; j < n; ++j) {
+    const double rest = middle * gain[j] - work[j];
+    for (Eigen::Index i = 0; i <= j; ++i)
+      belief.p(i, j) = belief.p(j, i) = belief.p(i, j) + (gain[i] * rest - work[i] * gain[j]);
+  }
+}
+
+namespace {
+
+class ExtendedFilter : public Filter {
+ public:
+  using Filter::Filter;
+
+  bool predict(double t, const double* u, const double* du) override {
+    if (!flow(belief_.x, t, u, du, step_, phi_)) return false;
+    belief_.x += step_;
+    model_.clamp(belief_.x);
+    work_.noalias() = phi_ * belief_.p;
+    belief_.p.noalias() = work_ * phi_.transpose();
+    belief_.p.diagonal() += q_;
+    symmetrise();
+    return belief_.x.allFinite();
+  }
+
+  bool correct(double t, const double* u, const double* readings, Innovations& out) override {
+    if (!model_.evaluate(belief_.x, t, u, nullptr, point_)) return false;
+    out.log_likelihood = 0.0;
+    predicted_ = belief_.x;
+    for (std::size_t s = 0; s < model_.sensors(); ++s) {
+      const auto i = static_cast<long>(s);
+      out.value[s] = std::numeric_limits<double>::quiet_NaN();
+      out.refused[s] = 0;
+      row_ = point_.readings_by_state.row(i).transpose();
+      const double r = model_.noise()[s] * model_.noise()[s];
+      out.variance[s] = row_.dot(belief_.p * row_) + r;
+      if (std::isnan(readings[s])) continue;
+      // Linear in what earlier readings of this step have moved.
+      const double innovation = readings[s] - point_.readings[i] - row_.dot(belief_.x - predicted_);
+      if (refuse(innovation, out.variance[s])) {
+        out.refused[s] = 1;
+        continue;
+      }
+      out.value[s] = innovation;
+      out.log_likelihood -=
+          0.5 * (innovation * innovation / out.variance[s] + std::log(2.0 * M_PI * out.variance[s]));
+      joseph_update(belief_, row_, innovation, r, out.variance[s], gain_, hp_);
+    }
+    model_.clamp(belief_.x);
+    return belief_.x.allFinite();
+  }
+
+ private:
+  void symmetrise() {
+    for (Eigen::Index j = 0; j < belief_.p.cols(); ++j)
+      for (Eigen::Index i = 0; i < j; ++i)
+        belief_.p(i, j) = belief_.p(j, i) = 0.5 * (belief_.p(i, j) + belief_.p(j, i));
+  }
+  Matrix work_;
+  Vector row_, gain_, hp_, predicted_;
+};
+
+// All readings of a step together: (4.23) to (4.26) of [Yadav 2021], rho = keep.
+class PartialFilter : public Filter {
+ public:
+  PartialFilter(TwinModel& model, const FilterOptions& options)
+      : Filter(model, options), keep_(belief_.x.size()) {
+    for (std::size_t k = 0; k < model.size(); ++k) keep_[static_cast<long>(k)] = model.states()[k].keep;
+  }
+
+  bool predict(double t, const double* u, const double* du) override {
+    if (!flow(belief_.x, t, u, du, step_, phi_)) return false;
+    belief_.x += step_;
+    model_.clamp(belief_.x);
+    belief_.p = phi_ * belief_.p * phi_.transpose();
+    belief_.p.diagonal() += q_;
+    return belief_.x.allFinite();
+  }
+
+  bool correct(double t, const double* u, const double* readings, Innovations& out) override {
+    if (!model_.evaluate(belief_.x, t, u, nullptr, point_)) return false;
+    out.log_likelihood = 0.0;
+    there_.clear();
+    for (std::size_t s = 0; s < model_.sensors(); ++s) {
+      const auto i = static_cast<long>(s);
+      const double r = model_.noise()[s] * model_.noise()[s];
+      const double innovation = readings[s] - point_.readings[i];
+      out.variance[s] =
+          point_.readings_by_state.row(i) * belief_.p * point_.readings_by_state.row(i).transpose() + r;
+      out.refused[s] = !std::isnan(innovation) && refuse(innovation, out.variance[s]);
+      out.value[s] = out.refused[s] ? std::numeric_limits<double>::quiet_NaN() : innovation;
+      if (!std::isnan(out.value[s])) there_.push_back(i);
+    }
+    if (there_.empty()) return belief_.x.allFinite();
+    const auto count = static_cast<long>(there_.size());
+    Matrix h(count, belief_.x.size());
+    Vector innovation(count);
+    Matrix s(count, count);
+    for (long k = 0; k < count; ++k) {
+      h.row(k) = point_.readings_by_state.row(there_[static_cast<std::size_t>(k)]);
+      innovation[k] = out.value[static_cast<std::size_t>(there_[static_cast<std::size_t>(k)])];
+    }
+    const Matrix ph = belief_.p * h.transpose();
+    s.noalias() = h * ph;
+    for (long k = 0; k < count; ++k) {
+      const double noise = model_.noise()[static_cast<std::size_t>(there_[static_cast<std::size_t>(k)])];
+      s(k, k) += noise * noise;
+    }
+    const Eigen::PartialPivLU<Matrix> lu(s);
+    const Matrix gain = lu.solve(ph.transpose()).transpose();
+    out.log_likelihood = -0.5 * (innovation.dot(lu.solve(innovation)) + std::log(std::abs(lu.determinant())) +
+                                 static_cast<double>(count) * std::log(2.0 * M_PI));
+    belief_.x += ((1.0 - keep_.array()) * (gain * innovation).array()).matrix();
+    const Matrix change = gain * ph.transpose();
+    for (Eigen::Index j = 0; j < belief_.p.cols(); ++j)
+      for (Eigen::Index i = 0; i <= j; ++i) {
+        const double v = 0.5 * (belief_.p(i, j) + belief_.p(j, i)) -
+                         (1.0 - keep_[i] * keep_[j]) * 0.5 * (change(i, j) + change(j, i));
+        belief_.p(i, j) = belief_.p(j, i) = v;
+      }
+    model_.clamp(belief_.x);
+    return belief_.x.allFinite();
+  }
+
+ private:
+  Vector keep_;
+  std::vector<long> there_;
+};
+
+constexpr EstimatorEntry table[] = {
+    {"kf", "Kalman filter, for linear models", true, false, extended_filter},
+    {"ekf", "extended Kalman filter", true, false, extended_filter},
+    {"pkf", "partial update: states keep part of their values", false, false, partial_filter},
+    {"ukf", "unscented: sigma points instead of derivatives", false, false, unscented_filter},
+    {"ekf-perfect", "states, rates and unknowns; the equations between them as readings without noise", false,
+     true, perfect_filter},
+    {"steady", "the gain that does not change any more, for linear models", false, false, steady_filter},
+};
+
+}  // namespace
+
+std::unique_ptr<Filter> extended_filter(TwinModel& model, const FilterOptions& options) {
+  if (options.generate && !options.euler && model.constant_slopes() && !model.bounded())
+    return generated_filter(model, options);
+  return std::make_unique<ExtendedFilter>(model, options);
+}
+
+std::unique_ptr<Filter> partial_filter(TwinModel& model, const FilterOptions& options) {
+  return std::make_unique<PartialFilter>(model, options);
+}
+
+std::span<const EstimatorEntry> estimators() { return table; }
+
+const EstimatorEntry& find_estimator(const std::string& name, const Place& place) {
+  std::vector<std::string> names;
+  for (const EstimatorEntry& e : table) {
+    if (e.name == name) return e;
+    names.emplace_back(e.name);
+  }
+  throw ModelError({place,
+                    "T623",
+                    fmt::format("there is no estimator '{}'", name),
+                    {did_you_mean(name, names), "estimators: " + joined(names)}});
+}
+
+}  // namespace tellegen

@@ -1,0 +1,102 @@
+// Estimators: each carries a belief (mean and covariance of the states) from reading to reading.
+//
+//   predict   x- = x(t + h) by the exact flow of the linearised model,  P- = Phi P Phi' + Q h
+//   correct   with the readings that are there; a missing one changes nothing
+//
+//   kf, ekf       readings one after the other, covariance in Joseph's form: positive whatever rounding does
+//   pkf           each state takes the part 1 - keep of its correction [Brink 2017]
+//   ukf           sigma points instead of derivatives [Julier, Uhlmann 2004]
+//   ekf-perfect   states, their rates and unknowns; the equations that tie them are readings without noise
+//                 [Rodriguez et al. 2021], (29) to (44)
+//   steady        the gain that does not change any more
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tellegen/estimate/twin_model.h"
+
+namespace tellegen {
+
+struct Belief {
+  Vector x;
+  Matrix p;
+};
+
+// What the readings of one step had to say.
+struct Innovations {
+  std::vector<double> value, variance;  // per sensor; value NaN: there was no reading, or it was refused
+  std::vector<char> refused;            // by the gate
+  double log_likelihood = 0.0;
+};
+
+struct FilterOptions {
+  double step = 0.0;
+  double gate = 0.0;     // innovation^2/variance beyond which a reading is refused; 0: none is
+  bool euler = false;    // x + h f(x) instead of the exact flow
+  bool generate = true;  // straight-line code where the model's slopes are constant (filter_program.h)
+  bool compile = true;   // ... by the system's compiler
+};
+
+class Filter {
+ public:
+  Filter(TwinModel& model, const FilterOptions& options);
+  virtual ~Filter() = default;
+
+  // From t to t + step; `u` the inputs at t, `du` their rates. False where the model cannot be evaluated.
+  virtual bool predict(double t, const double* u, const double* du) = 0;
+  virtual bool correct(double t, const double* u, const double* readings, Innovations& out) = 0;
+
+  // The model's states (TwinModel::states()), whatever else the estimator carries.
+  virtual const Belief& belief() const { return belief_; }
+  // All that must be kept to go on from here later.
+  virtual Belief save() const { return belief_; }
+  virtual void restore(const Belief& belief) { belief_ = belief; }
+
+  // Of the last prediction, for the smoother: d x(t + h)/d x. Empty where the estimator has none.
+  virtual const Matrix& transition() const { return phi_; }
+  virtual std::string executor() const { return "compiled model, matrices"; }
+  const Vector& process_noise() const { return q_; }
+  virtual void set_process_noise(const Vector& variance_per_step) { q_ = variance_per_step; }
+
+ protected:
+  bool refuse(double innovation, double variance) const {
+    return options_.gate > 0.0 && innovation * innovation > options_.gate * variance;
+  }
+  // The flow of one step from x: `step` is x(t + h) - x, `phi` its derivative.
+  bool flow(const Vector& x, double t, const double* u, const double* du, Vector& step, Matrix& phi);
+
+  TwinModel& model_;
+  FilterOptions options_;
+  Belief belief_;
+  TwinPoint point_;
+  Matrix phi_;
+  Vector q_, step_;
+
+ private:
+  Matrix constant_phi_, by_rate_, by_slope_;  // where the model's slopes are constant
+};
+
+struct EstimatorEntry {
+  std::string_view name, summary;
+  bool smooths;  // a smoother may follow it
+  bool plain;    // takes unknowns as they are
+  std::unique_ptr<Filter> (*make)(TwinModel& model, const FilterOptions& options);
+};
+std::span<const EstimatorEntry> estimators();
+const EstimatorEntry& find_estimator(const std::string& name, const Place& place);  // T623 with the nearest
+
+std::unique_ptr<Filter> extended_filter(TwinModel& model, const FilterOptions& options);
+std::unique_ptr<Filter> partial_filter(TwinModel& model, const FilterOptions& options);
+std::unique_ptr<Filter> unscented_filter(TwinModel& model, const FilterOptions& options);
+std::unique_ptr<Filter> perfect_filter(TwinModel& model, const FilterOptions& options);
+std::unique_ptr<Filter> steady_filter(TwinModel& model, const FilterOptions& options);
+
+// One reading without a partner: P = (I - k h) P (I - k h)' + k r k'. `h` is a row.
+void joseph_update(Belief& belief, const Eigen::Ref<const Vector>& h, double innovation,
+                   double noise_variance, double innovation_variance, Vector& gain, Vector& work);
+
+}  // namespace tellegen

@@ -1,0 +1,390 @@
+#include "tellegen/estimate/record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "tellegen/estimate/data_file.h"
+#include "tellegen/estimate/reading_check.h"
+#include "tellegen/model/reading.h"
+
+namespace tellegen {
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr double close_enough = 1e-6;      // of a step: times are written with so many digits
+constexpr double most_readings = 4e8;      // beyond that a step is a slip of the pen
+constexpr std::size_t moments_shown = 20;  // times beside the steps, one line each
+
+// What the times of a file are like.
+struct TimeBase {
+  double interval = 0.0;  // between rows
+  std::int64_t gaps = 0;
+  double longest = 0.0, longest_at = 0.0;  // gap, and when it began
+  double jitter = 0.0;                     // largest deviation of an interval, gaps apart
+};
+
+// The median of the differences is the interval but for the digits that a time is written with: each time the
+// span is doubled, the number of intervals in it is certain, and the interval known to one digit more.
+double interval_of(const std::vector<double>& t) {
+  std::vector<double> differences;
+  for (std::size_t k = 1; k < t.size(); ++k)
+    if (t[k] > t[k - 1]) differences.push_back(t[k] - t[k - 1]);
+  if (differences.empty()) return 0.0;
+  const auto middle = differences.begin() + static_cast<long>(differences.size() / 2);
+  std::nth_element(differences.begin(), middle, differences.end());
+  double interval = *middle;
+  for (std::size_t k = 1;; k = std::min(2 * k, t.size() - 1)) {
+    const double span = t[k] - t[0], count = std::round(span / interval);
+    if (count >= 1.0 && std::abs(span / interval - count) < 0.3) interval = span / count;
+    if (k == t.size() - 1) break;
+  }
+  const double round = std::strtod(fmt::format("{:.9g}", interval).c_str(), nullptr);
+  return std::abs(round - interval) * ((t.back() - t.front()) / interval) < close_enough * interval
+             ? round
+             : interval;
+}
+
+TimeBase time_base(const std::vector<double>& t) {
+  TimeBase base;
+  base.interval = interval_of(t);
+  for (std::size_t k = 1; k < t.size(); ++k) {
+    const double difference = t[k] - t[k - 1];
+    if (difference <= 0.0) continue;
+    if (difference > 1.5 * base.interval) {
+      ++base.gaps;
+      if (difference > base.longest) {
+        base.longest = difference;
+        base.longest_at = t[k - 1];
+      }
+    } else {
+      base.jitter = std::max(base.jitter, std::abs(difference - base.interval));
+    }
+  }
+  return base;
+}
+
+std::string seconds(double t) {
+  if (t >= 1.0 || t == 0.0) return fmt::format("{:.6g} s", t);
+  if (t >= 1e-3) return fmt::format("{:.6g} ms", t * 1e3);
+  return fmt::format("{:.6g} us", t * 1e6);
+}
+
+class RecordReader {
+ public:
+  RecordReader(const Model& model, const std::filesystem::path& file, const RecordOptions& options)
+      : model_(model), file_(file), options_(options) {}
+
+  Record read() {
+    record_.sensors = options_.sensors;
+    record_.inputs = options_.inputs;
+    record_.counts.resize(options_.sensors.size());
+    std::vector<DataFile::Wanted> wanted;
+    for (int s : options_.sensors)
+      wanted.push_back({model_.outputs[s].name, sensor_unit(model_, s), "sensor"});
+    for (const std::string& name : options_.inputs)
+      wanted.push_back({name, input_unit(model_, name), "input"});
+    data_ = read_data_file(file_, wanted);
+    width_ = wanted.size();
+    base_ = time_base(data_.t);
+    lay_steps();
+    for (std::size_t s = 0; s < record_.sensors.size(); ++s) {
+      drop_late(s);
+      drop_impossible(s);
+      if (options_.resample == "linear")
+        interpolate_readings(s);
+      else
+        place_readings(s);
+      count(s);
+    }
+    if (!any_late_) record_.arrivals.clear();
+    for (std::size_t k = 0; k < record_.inputs.size(); ++k) interpolate_input(k);
+    faults_.throw_if_any();
+    remark();
+    return std::move(record_);
+  }
+
+ private:
+  void fault(std::string_view code, std::string message, std::vector<std::string> details = {},
+             int line = 0) {
+    faults_.add({file_.string(), line}, code, std::move(message), std::move(details));
+  }
+
+  // The rows of the record: steps from the first time of the file, those within the window.
+  void lay_steps() {
+    const double first = data_.t.front(), last = data_.t.back();
+    record_.step = options_.step > 0.0 ? options_.step : base_.interval;
+    if (!(record_.step > 0.0)) {
+      fault("T597", "one time only, and no step", {"give the step of the estimation"});
+      faults_.throw_if_any();
+    }
+    const double h = record_.step;
+    const double low =
+        options_.from ? std::max(0.0, std::ceil((*options_.from - first) / h - close_enough)) : 0.0;
+    const double end = std::floor((last - first) / h + (options_.resample == "nearest" ? 0.5 : close_enough));
+    const double high =
+        options_.to ? std::min(end, std::floor((*options_.to - first) / h + close_enough)) : end;
+    if (!(low <= high)) {
+      fault("T595", "nothing of the record lies in the window",
+            {fmt::format("the window goes from {} to {}",
+                         options_.from ? fmt::format("{:g} s", *options_.from) : "the beginning",
+                         options_.to ? fmt::format("{:g} s", *options_.to) : "the end"),
+             fmt::format("the record from {:g} s to {:g} s", first, last)});
+      faults_.throw_if_any();
+    }
+    const double rows = high - low + 1.0;
+    if (rows * static_cast<double>(width_ + 1) > most_readings) {
+      fault("T597", fmt::format("a step of {} cuts the record into {:.3g} rows", seconds(h), rows),
+            {fmt::format("the file has a row every {}", seconds(base_.interval))});
+      faults_.throw_if_any();
+    }
+    record_.start = first + low * h;
+    record_.steps = static_cast<std::int64_t>(rows);
+    record_.readings.assign(record_.steps * record_.sensors.size(), none);
+    record_.given.assign(record_.steps * record_.inputs.size(), none);
+    if (!data_.arrival.empty()) {
+      record_.arrivals.resize(record_.readings.size());
+      for (std::size_t k = 0; k < record_.readings.size(); ++k)
+        record_.arrivals[k] = static_cast<std::int64_t>(k / record_.sensors.size());
+    }
+  }
+
+  double& value(std::size_t row, std::size_t column) { return data_.values[row * width_ + column]; }
+  double steps_from_start(double t) const { return (t - record_.start) / record_.step; }
+  bool in_window(double t) const {
+    const double at = steps_from_start(t);
+    return at > -0.5 && at < static_cast<double>(record_.steps) - 0.5;
+  }
+  // The row at which a reading is known.
+  std::int64_t arrival_row(double arrival) const {
+    return static_cast<std::int64_t>(std::ceil(std::min(steps_from_start(arrival), 1e15) - close_enough));
+  }
+
+  void drop_late(std::size_t s) {
+    if (data_.arrival.empty()) return;
+    for (std::size_t row = 0; row < data_.t.size(); ++row) {
+      double& reading = value(row, s);
+      if (std::isnan(reading)) continue;
+      const double late = data_.arrival[row] - data_.t[row];
+      if (late <= options_.late + close_enough * record_.step &&
+          arrival_row(data_.arrival[row]) < record_.steps)
+        continue;
+      // What comes within its own step is not late.
+      if (late <= close_enough * record_.step) continue;
+      reading = none;
+      if (in_window(data_.t[row])) ++record_.counts[s].too_late;
+    }
+  }
+
+  // Out of what the sensor can read, or the same for too long.
+  void drop_impossible(std::size_t s) {
+    ReadingCheck check(model_.outputs[record_.sensors[s]]);
+    Record::Count& counts = record_.counts[s];
+    for (std::size_t row = 0; row < data_.t.size(); ++row) {
+      double& reading = value(row, s);
+      const ReadingVerdict verdict = check.see(data_.t[row], reading);
+      if (verdict == ReadingVerdict::good) continue;
+      reading = none;
+      if (!in_window(data_.t[row])) continue;
+      counts.out_of_range += verdict == ReadingVerdict::out_of_range;
+      counts.stuck += verdict == ReadingVerdict::stuck;
+    }
+  }
+
+  void put(std::size_t s, std::int64_t row, double reading, double arrival) {
+    const std::size_t at = row * record_.sensors.size() + s;
+    record_.readings[at] = reading;
+    if (data_.arrival.empty()) return;
+    record_.arrivals[at] = std::max(row, arrival_row(arrival));
+    any_late_ = any_late_ || record_.arrivals[at] > row;
+  }
+  double arrival(std::size_t row) const { return data_.arrival.empty() ? 0.0 : data_.arrival[row]; }
+
+  // exact, nearest: each reading to its step.
+  void place_readings(std::size_t s) {
+    const bool exact = options_.resample == "exact";
+    double nearest = 0.0;  // of what stands in the row that was last filled
+    std::int64_t filled = -1;
+    for (std::size_t row = 0; row < data_.t.size(); ++row) {
+      const double at = steps_from_start(data_.t[row]);
+      if (!in_window(data_.t[row])) continue;
+      const double away = std::abs(at - std::round(at));
+      if (exact && away > close_enough) {
+        beside(row, away);
+        continue;
+      }
+      moved_ = std::max(moved_, away);
+      const double reading = value(row, s);
+      if (std::isnan(reading)) continue;
+      const auto step = static_cast<std::int64_t>(std::round(at));
+      if (step == filled && nearest <= away) continue;
+      put(s, step, reading, arrival(row));
+      filled = step;
+      nearest = away;
+    }
+  }
+
+  // A time beside the steps: said once for each row, not for each sensor.
+  void beside(std::size_t row, double away) {
+    if (!beside_.empty() && beside_.back() >= row) return;
+    beside_.push_back(row);
+    if (beside_.size() > moments_shown) return;
+    fault("T597", fmt::format("the time {:.10g} s lies beside the steps", data_.t[row]),
+          {fmt::format("steps of {} from {:.10g} s; the next is {:.3g} of a step away", seconds(record_.step),
+                       data_.t.front(), away),
+           "write resample = \"nearest\" or \"linear\" in [estimate], or give another step"},
+          data_.lines[row]);
+  }
+
+  // linear: each step between the rows before and after it, where both were read.
+  void interpolate_readings(std::size_t s) {
+    std::size_t after = 0;  // the first row at or after the step
+    for (std::int64_t step = 0; step < record_.steps; ++step) {
+      const double t = record_.time(step), near = close_enough * record_.step;
+      while (after < data_.t.size() && data_.t[after] < t - near) ++after;
+      // Rows of one time are one row in parts: whichever has the reading.
+      std::size_t at = after;
+      while (at < data_.t.size() && data_.t[at] <= t + near && std::isnan(value(at, s))) ++at;
+      if (at < data_.t.size() && data_.t[at] <= t + near) {
+        put(s, step, value(at, s), arrival(at));
+        continue;
+      }
+      if (at != after || after == 0 || after == data_.t.size()) continue;
+      const std::size_t p = read_at(after - 1, s, -1), n = read_at(after, s, +1);
+      const double t0 = data_.t[p], t1 = data_.t[n], a = value(p, s), b = value(n, s);
+      if (std::isnan(a) || std::isnan(b) || t1 - t0 > 1.5 * base_.interval) continue;
+      put(s, step, a + (b - a) * ((t - t0) / (t1 - t0)), std::max(arrival(p), arrival(n)));
+    }
+  }
+
+  // Of the rows of one time, beginning with this one, the one that has the sensor's reading.
+  std::size_t read_at(std::size_t row, std::size_t s, int way) {
+    std::size_t at = row;
+    while (at < data_.t.size() && data_.t[at] == data_.t[row] && std::isnan(value(at, s)))
+      at += way;  // below zero it is beyond the end
+    return at < data_.t.size() && data_.t[at] == data_.t[row] ? at : row;
+  }
+
+  void interpolate_input(std::size_t k) {
+    const std::size_t column = record_.sensors.size() + k, width = record_.inputs.size();
+    const auto next = [&](std::size_t row) {
+      while (row < data_.t.size() && std::isnan(value(row, column))) ++row;
+      return row;
+    };
+    std::size_t before = next(0), after = before;
+    if (before == data_.t.size() || data_.t[before] > record_.start + 0.5 * record_.step) {
+      fault("T596", fmt::format("input '{}' is missing at the beginning", record_.inputs[k]),
+            {before == data_.t.size() ? "its column is empty"
+                                      : fmt::format("the first value stands at {:.10g} s", data_.t[before])});
+      return;
+    }
+    for (std::int64_t step = 0; step < record_.steps; ++step) {
+      const double t = record_.time(step);
+      while (after < data_.t.size() && data_.t[after] <= t + close_enough * record_.step) {
+        before = after;
+        after = next(after + 1);
+      }
+      double& given = record_.given[step * width + k];
+      given = value(before, column);
+      const double t0 = data_.t[before];
+      if (after < data_.t.size() && t - t0 > close_enough * record_.step)
+        given += (value(after, column) - given) * ((t - t0) / (data_.t[after] - t0));
+    }
+  }
+
+  void count(std::size_t s) {
+    Record::Count& counts = record_.counts[s];
+    const std::size_t width = record_.sensors.size();
+    for (std::int64_t step = 0; step < record_.steps; ++step) {
+      if (std::isnan(record_.readings[step * width + s])) {
+        ++counts.missing;
+        continue;
+      }
+      ++counts.taken;
+      if (!record_.arrivals.empty() && record_.arrivals[step * width + s] > step) ++counts.late;
+    }
+    if (counts.taken > 0 || !beside_.empty()) return;
+    std::vector<std::string> why;
+    if (counts.out_of_range > 0)
+      why.push_back(fmt::format("{} readings are out of its range", counts.out_of_range));
+    if (counts.stuck > 0) why.push_back(fmt::format("{} readings are stuck", counts.stuck));
+    if (counts.too_late > 0) why.push_back(fmt::format("{} readings arrive too late", counts.too_late));
+    const std::string& name = model_.outputs[record_.sensors[s]].name;
+    if (why.empty())
+      why.push_back(options_.resample == "linear" ? "no two readings follow each other"
+                                                  : "its column is empty");
+    fault("T596", fmt::format("all readings of sensor '{}' are missing", name), std::move(why));
+  }
+
+  void remark() {
+    std::vector<std::string>& remarks = record_.remarks;
+    if (base_.gaps > 0)
+      remarks.push_back(fmt::format(
+          "{} gap{} between rows, the longest {} after t = {:.6g} s; rows come every {}", base_.gaps,
+          base_.gaps == 1 ? "" : "s", seconds(base_.longest), base_.longest_at, seconds(base_.interval)));
+    if (base_.jitter > 1e-3 * base_.interval)
+      remarks.push_back(fmt::format("rows come every {} with a jitter of up to {}", seconds(base_.interval),
+                                    seconds(base_.jitter)));
+    if (options_.resample == "nearest" && moved_ > 1e-3)
+      remarks.push_back(fmt::format("readings were moved to the nearest step, by up to {}",
+                                    seconds(moved_ * record_.step)));
+    if (options_.resample == "linear" && std::abs(record_.step - base_.interval) > 1e-6 * base_.interval)
+      remarks.push_back(
+          fmt::format("readings every {} were interpolated to steps of {}: their noise is no longer "
+                      "independent",
+                      seconds(base_.interval), seconds(record_.step)));
+  }
+
+  const Model& model_;
+  const std::filesystem::path& file_;
+  const RecordOptions& options_;
+  FaultList faults_;
+  DataFile data_;
+  std::size_t width_ = 0;
+  TimeBase base_;
+  Record record_;
+  bool any_late_ = false;
+  double moved_ = 0.0;               // the furthest, in steps
+  std::vector<std::size_t> beside_;  // rows
+};
+
+}  // namespace
+
+Record read_record(const Model& model, const std::filesystem::path& file, const RecordOptions& options) {
+  return RecordReader(model, file, options).read();
+}
+
+void check_noise(const Model& model, const std::vector<int>& sensors) {
+  FaultList faults;
+  for (int s : sensors) {
+    const ModelOutput& sensor = model.outputs[s];
+    if (sensor.noise && *sensor.noise > 0.0) continue;
+    const std::string unit = sensor_unit(model, s);
+    faults.add(
+        sensor.place, "T598",
+        sensor.noise ? fmt::format("the noise of sensor '{}' is zero", sensor.name)
+                     : fmt::format("sensor '{}' has no noise", sensor.name),
+        {"an estimator weighs readings by their noise",
+         fmt::format("write noise = \"0.5{}{}\": its standard deviation", unit.empty() ? "" : " ", unit)});
+  }
+  faults.throw_if_any();
+}
+
+std::string sensor_unit(const Model& model, int sensor) {
+  const ModelOutput& output = model.outputs[sensor];
+  if (output.unit.empty() && output.value.is_symbol())
+    if (const auto ref = find_variable(model, output.value.name())) return variable_unit(model, *ref);
+  return output.unit;
+}
+
+std::string input_unit(const Model& model, std::string_view name) {
+  for (const ModelInput& input : model.inputs)
+    if (input.name == name) return input.unit;
+  for (const ModelParameter& parameter : model.parameters)
+    if (parameter.name == name) return parameter.unit;
+  return "";
+}
+
+}  // namespace tellegen

@@ -1,0 +1,243 @@
+#include "tellegen/estimate/record.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tellegen/model/read.h"
+#include "tellegen/results/test_folder.h"
+
+namespace tellegen {
+namespace {
+
+constexpr const char* oven = R"toml(
+name = "oven"
+[parameters]
+P = "10 W"
+[inputs]
+room = { value = "300 + t", unit = "K" }
+[components]
+heat = { kind = "thermal.heat_source",       p = "datum", n = "a", Q = "P" }
+c    = { kind = "thermal.capacitor",         p = "a", n = "datum", C = "1 J/K", T0 = "300 K" }
+r    = { kind = "thermal.resistor",          p = "a", n = "b", R = "1 K/W" }
+air  = { kind = "thermal.fixed_temperature", p = "b", T = "room" }
+[sensors]
+Ta = { measures = "a.T", noise = "0.5 K", unit = "degC", between = ["0 degC", "200 degC"], stuck = "2 s" }
+Q  = { measures = "r.Q" }
+Z  = { measures = "2*a.T", noise = 0 }
+[simulation]
+stop = "10 s"
+step = "1 s"
+)toml";
+
+class RecordFile : public testing::Test {
+ protected:
+  Record read(const std::string& text, RecordOptions options = {.sensors = {0}}) {
+    put(folder / "data.csv", text);
+    return read_record(model, folder / "data.csv", options);
+  }
+  std::string faults_of(const std::string& text, RecordOptions options = {.sensors = {0}}) {
+    return message_of([&] { read(text, options); });
+  }
+  const Model model = read_model_text(oven, "oven.toml", {TELLEGEN_SOURCE_DIR "/library", {}});
+  TestFolder folder;
+};
+
+// The readings of one sensor; -1 where there is none.
+std::vector<double> readings(const Record& record, std::size_t sensor = 0) {
+  std::vector<double> all;
+  for (std::int64_t row = 0; row < record.steps; ++row) {
+    const double reading = record.reading(row, sensor);
+    all.push_back(std::isnan(reading) ? -1.0 : reading);
+  }
+  return all;
+}
+
+using Values = std::vector<double>;
+
+TEST_F(RecordFile, columns_are_found_by_name_in_any_order_and_unit) {
+  const Record record =
+      read("note,Q_mW,Ta (K),t [ms],P [kW],room_degC\nwarm,1,300,0,0.02,27\n,2,301,1000,0.03,28\n",
+           {.sensors = {0, 1}, .inputs = {"P", "room"}});
+  EXPECT_EQ(record.steps, 2);
+  EXPECT_EQ(record.step, 1.0);
+  EXPECT_EQ(readings(record, 0), (Values{300, 301}));
+  EXPECT_EQ(readings(record, 1), (Values{0.001, 0.002}));
+  EXPECT_EQ(record.given, (Values{20, 300.15, 30, 301.15}));
+  EXPECT_TRUE(record.remarks.empty());
+}
+
+TEST_F(RecordFile, a_plain_name_is_in_the_units_of_its_sensor) {
+  const Record record = read("time,Ta,Q\n0,25,7\n1,26,8\n", {.sensors = {0, 1}});
+  EXPECT_EQ(record.reading(0, 0), 298.15);
+  EXPECT_EQ(record.reading(1, 1), 8.0);
+}
+
+TEST_F(RecordFile, an_empty_cell_and_nan_are_missing) {
+  const Record record = read("t,Ta [K]\n0,300\n1,\n2,nan\n3,NaN\n4,inf\n5,305\n");
+  EXPECT_EQ(readings(record), (Values{300, -1, -1, -1, -1, 305}));
+  EXPECT_EQ(record.counts[0].taken, 2);
+  EXPECT_EQ(record.counts[0].missing, 4);
+}
+
+TEST_F(RecordFile, what_a_sensor_cannot_read_is_missing_and_counted) {
+  const Record record = read("t,Ta [K]\n0,300\n1,500\n2,-40\n3,301\n");
+  EXPECT_EQ(readings(record), (Values{300, -1, -1, 301}));
+  EXPECT_EQ(record.counts[0].out_of_range, 2);
+  EXPECT_EQ(record.counts[0].missing, 2);
+}
+
+TEST_F(RecordFile, a_stuck_reading_is_missing_beyond_the_time_it_may_stay) {
+  const Record record =
+      read("t,Ta [K]\n0,300\n1,301\n2,301\n3,\n4,301\n5,301\n6,302\n7,302\n8,302\n9,302.5\n");
+  EXPECT_EQ(readings(record), (Values{300, 301, 301, -1, -1, -1, 302, 302, 302, 302.5}));
+  EXPECT_EQ(record.counts[0].stuck, 2);
+}
+
+TEST_F(RecordFile, the_step_is_that_of_the_file_whatever_digits_its_times_have) {
+  std::string text = "t,Ta [K]\n";
+  for (int k = 0; k < 3000; ++k) {
+    char row[64];
+    std::snprintf(row, sizeof row, "%.6f,%d\n", k / 3000.0, 300 + k % 7);
+    text += row;
+  }
+  const Record record = read(text, {.sensors = {0}, .resample = "nearest"});
+  EXPECT_EQ(record.steps, 3000);
+  EXPECT_NEAR(record.step, 1.0 / 3000.0, 1e-9);
+  EXPECT_EQ(record.counts[0].missing, 0);
+  // Rows between the regular ones do not confuse it.
+  EXPECT_EQ(
+      read("t,Ta [K]\n0,300\n0.5,301\n1,302\n2,303\n3,304\n4,305\n", {.sensors = {0}, .resample = "nearest"})
+          .step,
+      1.0);
+  EXPECT_EQ(read("t,Ta [K]\n0.1,300\n0.2,301\n0.3,302\n0.4,303\n").step, 0.1);
+}
+
+TEST_F(RecordFile, a_slow_sensor_is_missing_between_its_readings) {
+  const Record record =
+      read("t,Ta [K],Q\n0,300,1\n1,301,\n2,302,2\n3,303,\n", {.sensors = {0, 1}, .step = 0.5});
+  EXPECT_EQ(record.steps, 7);
+  EXPECT_EQ(readings(record, 0), (Values{300, -1, 301, -1, 302, -1, 303}));
+  EXPECT_EQ(readings(record, 1), (Values{1, -1, -1, -1, 2, -1, -1}));
+}
+
+TEST_F(RecordFile, a_time_beside_the_steps_is_a_fault_unless_told_otherwise) {
+  const std::string text = "t,Ta [K]\n0,300\n1.1,310\n2,320\n3,330\n3.9,340\n5,350\n";
+  const std::string fault = faults_of(text, {.sensors = {0}, .step = 1.0});
+  EXPECT_NE(fault.find("data.csv:3: T597: the time 1.1 s lies beside the steps"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("data.csv:6: T597"), std::string::npos) << fault;
+  EXPECT_EQ(faults_of("t,Ta [K]\n0,300\n1.0000005,310\n2,320\n", {.sensors = {0}, .step = 1.0}), "");
+
+  const Record nearest = read(text, {.sensors = {0}, .step = 1.0, .resample = "nearest"});
+  EXPECT_EQ(readings(nearest), (Values{300, 310, 320, 330, 340, 350}));
+  ASSERT_EQ(nearest.remarks.size(), 2u);
+  EXPECT_NE(nearest.remarks[0].find("jitter of up to 100 ms"), std::string::npos) << nearest.remarks[0];
+  EXPECT_NE(nearest.remarks[1].find("by up to 100 ms"), std::string::npos) << nearest.remarks[1];
+
+  const Record linear = read(text, {.sensors = {0}, .step = 1.0, .resample = "linear"});
+  EXPECT_NEAR(linear.reading(1, 0), 300 + 10 / 1.1, 1e-12);
+  EXPECT_NEAR(linear.reading(4, 0), 340 + 10 * 0.1 / 1.1, 1e-12);
+}
+
+TEST_F(RecordFile, of_two_readings_at_one_step_the_nearer_counts) {
+  const std::string text = "t,Ta [K]\n0,300\n0.8,301\n1.1,302\n1.3,303\n2,304\n";
+  EXPECT_EQ(readings(read(text, {.sensors = {0}, .step = 1.0, .resample = "nearest"})),
+            (Values{300, 302, 304}));
+}
+
+TEST_F(RecordFile, nothing_is_interpolated_across_a_missing_reading_or_a_gap) {
+  const std::string text = "t,Ta [K]\n0,300\n1,310\n2,\n3,330\n4,340\n7,370\n";
+  EXPECT_EQ(readings(read(text, {.sensors = {0}, .step = 0.5, .resample = "linear"})),
+            (Values{300, 305, 310, -1, -1, -1, 330, 335, 340, -1, -1, -1, -1, -1, 370}));
+}
+
+TEST_F(RecordFile, gaps_are_reported) {
+  const Record record = read("t,Ta [K]\n0,300\n1,301\n2,302\n6,303\n7,304\n8,305\n10,306\n");
+  EXPECT_EQ(record.steps, 11);
+  ASSERT_EQ(record.remarks.size(), 1u);
+  EXPECT_EQ(record.remarks[0], "2 gaps between rows, the longest 4 s after t = 2 s; rows come every 1 s");
+}
+
+TEST_F(RecordFile, a_window_takes_its_part) {
+  const std::string text = "t,Ta [K],P\n0,300,1\n1,301,\n2,302,3\n3,303,4\n4,304,5\n";
+  const Record record = read(text, {.sensors = {0}, .inputs = {"P"}, .from = 0.5, .to = 3.0});
+  EXPECT_EQ(record.start, 1.0);
+  EXPECT_EQ(readings(record), (Values{301, 302, 303}));
+  EXPECT_EQ(record.given, (Values{2, 3, 4}));  // the first lies between two of the file
+  EXPECT_EQ(record.counts[0].missing, 0);
+  const std::string fault = faults_of(text, {.sensors = {0}, .from = 7.0});
+  EXPECT_NE(fault.find("T595: nothing of the record lies in the window"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("the record from 0 s to 4 s"), std::string::npos) << fault;
+  EXPECT_NE(faults_of(text, {.sensors = {0}, .from = 2.1, .to = 2.9}).find("T595"), std::string::npos);
+}
+
+TEST_F(RecordFile, inputs_are_interpolated_where_missing_and_hold_at_the_end) {
+  const Record record =
+      read("t,Ta [K],P\n0,300,10\n1,,\n2,301,30\n3,302,\n", {.sensors = {0}, .inputs = {"P"}, .step = 0.5});
+  EXPECT_EQ(record.given, (Values{10, 15, 20, 25, 30, 30, 30}));
+  const std::string fault = faults_of("t,Ta [K],P\n0,300,\n1,301,1\n", {.sensors = {0}, .inputs = {"P"}});
+  EXPECT_NE(fault.find("T596: input 'P' is missing at the beginning"), std::string::npos) << fault;
+}
+
+TEST_F(RecordFile, late_rows_are_sorted_in_and_tell_when_they_are_known) {
+  const std::string text =
+      "t,Ta "
+      "[K],Q,arrival\n0,300,1,0\n2,302,3,2\n1,301,2,2.5\n4,304,,4\n3,303,4,9\n4,,5,5\n5,305,6,\n6,306,7,6\n";
+  const Record record = read(text, {.sensors = {0, 1}, .late = 2.0});
+  EXPECT_EQ(readings(record, 0), (Values{300, 301, 302, -1, 304, 305, 306}));
+  EXPECT_EQ(readings(record, 1), (Values{1, 2, 3, -1, 5, 6, 7}));
+  EXPECT_EQ(record.arrivals, (std::vector<std::int64_t>{0, 0, 3, 3, 2, 2, 3, 3, 4, 5, 5, 5, 6, 6}));
+  EXPECT_EQ(record.counts[0].late, 1);
+  EXPECT_EQ(record.counts[0].too_late, 1);
+  EXPECT_EQ(record.counts[1].late, 2);
+  // Where nothing is late, nothing is said.
+  EXPECT_TRUE(read("t,Ta [K],arrival\n0,300,0\n1,301,1\n").arrivals.empty());
+}
+
+TEST_F(RecordFile, every_fault_of_the_file_is_told_with_its_line) {
+  const std::string fault =
+      faults_of("t,Tb [K],Q [V],P [wat]\n0,300,1,1\n1,301,1\n# a remark\n1,302,x,1\n0.5,303,1,1\n,1,1,1\n",
+                {.sensors = {0, 1, 2}, .inputs = {"P"}});
+  for (const char* said :
+       {"data.csv:1: T591: no column for sensor 'Ta'", "did you mean 'Tb'?", "columns: 't', 'Tb [K]'",
+        "data.csv:1: T591: no column for sensor 'Z'", "data.csv:1: T593: the unit of column 'Q [V]'",
+        "sensor 'Q' is in W", "data.csv:1: T593: unknown unit 'wat' of column 'P [wat]'",
+        "data.csv:3: T590: 3 cells where the header names 4 columns",
+        "data.csv:6: T592: the time 0.5 s does not come after 1 s",
+        "data.csv:7: T592: a row without its time"})
+    EXPECT_NE(fault.find(said), std::string::npos) << said << "\n" << fault;
+  EXPECT_NE(faults_of("t,Ta\n0,cold\n").find("data.csv:2: T594: 'cold' in column 'Ta' is not a number"),
+            std::string::npos);
+  EXPECT_NE(faults_of("t,Ta_V\n0,1\n").find("T593: the unit of column 'Ta_V' does not convert"),
+            std::string::npos);
+  EXPECT_NE(faults_of("t;Ta\n0;1\n").find("commas separate cells"), std::string::npos);
+  EXPECT_NE(faults_of("Ta\n1\n").find("T591: no column for the time"), std::string::npos);
+  EXPECT_NE(faults_of("t,Ta,Ta [K]\n0,1,1\n").find("T591: two columns for sensor 'Ta'"), std::string::npos);
+  EXPECT_NE(faults_of("").find("T590: the data file is empty"), std::string::npos);
+  EXPECT_NE(faults_of("t,Ta\n").find("T590: the data file has no rows"), std::string::npos);
+  EXPECT_NE(faults_of("0,1\n1,2\n").find("T590: the number '0'"), std::string::npos);
+  EXPECT_NE(faults_of("t,Ta\n0,1\n").find("T597: one time only"), std::string::npos);
+  EXPECT_NE(faults_of("t,Ta\n0,1\n1,2\n", {.sensors = {0}, .step = 1e-12}).find("T597: a step of"),
+            std::string::npos);
+  EXPECT_NE(faults_of("t,Ta,arrival\n3,1,2\n").find("T592: a reading of 3 s arrives at 2 s"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { read_record(model, folder / "none.csv", {}); }).find("T180"), std::string::npos);
+}
+
+TEST_F(RecordFile, a_sensor_of_which_nothing_is_left_is_a_fault_that_says_why) {
+  const std::string fault = faults_of("t,Ta [K],Q\n0,999,\n1,998,\n", {.sensors = {0, 1}});
+  EXPECT_NE(fault.find("T596: all readings of sensor 'Ta' are missing"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("2 readings are out of its range"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("T596: all readings of sensor 'Q' are missing"), std::string::npos) << fault;
+}
+
+TEST_F(RecordFile, sensors_that_are_weighed_need_noise) {
+  EXPECT_EQ(message_of([&] { check_noise(model, {0}); }), "");
+  const std::string fault = message_of([&] { check_noise(model, {0, 1, 2}); });
+  EXPECT_NE(fault.find("T598: sensor 'Q' has no noise"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("write noise = \"0.5 W\""), std::string::npos) << fault;
+  EXPECT_NE(fault.find("T598: the noise of sensor 'Z' is zero"), std::string::npos) << fault;
+}
+
+}  // namespace
+}  // namespace tellegen

@@ -1,0 +1,63 @@
+// What the sensors would read, and how that changes with the unknowns: the model's run and its exact
+// derivatives (sensitivity/run.h) on the rows of a record. Calibration, the Cramer-Rao bound and "what can be
+// known" all rest on it.
+//
+// By default bdf3 with steps no longer than the record's, and so short that they change no reading by more
+// than a hundredth of noise/sqrt(rows), the least that the record could tell; where that needs too many
+// steps, "exact" for linear models.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tellegen/estimate/record.h"
+#include "tellegen/simulate/integrator.h"
+
+namespace tellegen {
+
+struct SensorSlopes {
+  std::int64_t steps = 0;
+  std::size_t sensors = 0, parameters = 0;
+  std::vector<double> values;  // [row][sensor], SI
+  std::vector<double> slopes;  // [row][sensor][parameter], SI
+  std::string failure;         // empty: the run finished
+  double slope(std::int64_t row, std::size_t sensor, std::size_t parameter) const {
+    return slopes[(row * sensors + sensor) * parameters + parameter];
+  }
+};
+
+// The record gives the rows, the sensors and the known inputs; its readings are not looked at. `parameters`:
+// indices into model.parameters, at their present numbers. `integration`: method and step over what the model
+// says; by default the best, see above.
+SensorSlopes sensor_slopes(const Model& model, const Record& record, const std::vector<int>& parameters,
+                           const SimulationOptions& integration);
+
+// The same again and again at other numbers of the parameters: what does not depend on them is found once.
+class SensorRun {
+ public:
+  // Throws ModelError: T600 where the record does not begin at or after t = 0 on one of its own steps.
+  SensorRun(const Model& model, const Record& record, std::vector<int> parameters,
+            const SimulationOptions& integration);
+
+  // Numbers that a component cannot have, or a run that does not finish, are told in `failure`.
+  SensorSlopes at(std::span<const double> numbers);
+
+  const std::string& method() const { return simulation_.method; }
+  double step() const { return simulation_.step; }
+
+ private:
+  void choose_steps(const Record& record);
+  std::vector<double> values(const SimulationOptions& options) const;
+  SensorSlopes run();
+
+  Model model_;  // with the record's inputs
+  std::vector<int> sensors_, parameters_;
+  std::int64_t first_, steps_;  // samples of the run before the record begins; rows of the record
+  SimulationOptions simulation_;
+};
+
+// The model with what the record knows of its inputs put in, as tables of time.
+Model with_inputs(const Model& model, const Record& record);
+
+}  // namespace tellegen

@@ -1,0 +1,80 @@
+#include "tellegen/estimate/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <vector>
+
+namespace tellegen {
+namespace {
+
+// The regularised incomplete gamma function Q(a, x): its series below a + 1, its continued fraction above.
+double gamma_above(double a, double x) {
+  if (!(x > 0.0)) return 1.0;
+  const double front = std::exp(-x + a * std::log(x) - std::lgamma(a));
+  if (x < a + 1.0) {
+    double term = 1.0 / a, sum = term;
+    for (double k = a + 1.0; std::abs(term) > 1e-16 * std::abs(sum); k += 1.0) sum += term *= x / k;
+    return 1.0 - front * sum;
+  }
+  double b = x + 1.0 - a, c = 1e300, d = 1.0 / b, h = d;
+  for (int k = 1; k < 10000; ++k) {
+    const double an = -k * (k - a);
+    b += 2.0;
+    d = 1.0 / (an * d + b);
+    c = b + an / c;
+    h *= d * c;
+    if (std::abs(d * c - 1.0) < 1e-15) break;
+  }
+  return front * h;
+}
+
+template <class Function>
+double root_between(double low, double high, const Function& rising) {
+  for (int k = 0; k < 200; ++k) {
+    const double middle = 0.5 * (low + high);
+    (rising(middle) < 0.0 ? low : high) = middle;
+  }
+  return 0.5 * (low + high);
+}
+
+}  // namespace
+
+double normal_quantile(double probability) {
+  return root_between(-40.0, 40.0,
+                      [&](double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2) - probability; });
+}
+
+double chi_square_above(double value, double degrees) { return gamma_above(0.5 * degrees, 0.5 * value); }
+
+double chi_square_quantile(double probability, double degrees) {
+  double high = degrees + 10.0;
+  while (chi_square_above(high, degrees) > 1.0 - probability && high < 1e9) high *= 2.0;
+  return root_between(0.0, high, [&](double x) { return 1.0 - probability - chi_square_above(x, degrees); });
+}
+
+double whiteness(std::span<const double> series) {
+  constexpr int lags = 20;
+  double mean = 0.0, count = 0.0;
+  for (double v : series)
+    if (std::isfinite(v)) mean += v, count += 1.0;
+  if (count < 5.0 * lags) return std::numeric_limits<double>::quiet_NaN();
+  mean /= count;
+  double variance = 0.0;
+  for (double v : series)
+    if (std::isfinite(v)) variance += (v - mean) * (v - mean);
+  if (!(variance > 0.0)) return std::numeric_limits<double>::quiet_NaN();
+  double statistic = 0.0;
+  for (std::size_t lag = 1; lag <= lags; ++lag) {
+    double sum = 0.0;
+    for (std::size_t k = lag; k < series.size(); ++k)
+      if (std::isfinite(series[k]) && std::isfinite(series[k - lag]))
+        sum += (series[k] - mean) * (series[k - lag] - mean);
+    const double r = sum / variance;
+    statistic += r * r / (count - static_cast<double>(lag));
+  }
+  return chi_square_above(count * (count + 2.0) * statistic, lags);
+}
+
+}  // namespace tellegen

@@ -1,0 +1,481 @@
+#include "tellegen/estimate/twin_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tellegen/estimate/coordinate.h"
+#include "tellegen/model/reading.h"
+
+namespace tellegen {
+namespace {
+
+using Varies = ModelUnknown::Varies;
+using Coordinate = ModelUnknown::Coordinate;
+
+// '*' stands for anything.
+bool fits(std::string_view pattern, std::string_view name) {
+  const auto star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == name;
+  if (name.substr(0, star) != pattern.substr(0, star)) return false;
+  const std::string_view rest = pattern.substr(star + 1);
+  for (std::size_t k = star; k <= name.size(); ++k)
+    if (fits(rest, name.substr(k))) return true;
+  return false;
+}
+
+std::vector<Coordinate> resolved(const Model& model, const TwinOptions& options) {
+  std::vector<Coordinate> coordinates;
+  for (int k : options.unknowns) {
+    const ModelUnknown& unknown = model.unknowns[k];
+    if (unknown.coordinate != Coordinate::automatic)
+      coordinates.push_back(unknown.coordinate);
+    else
+      coordinates.push_back(options.plain ? Coordinate::value : chosen_coordinate(model, unknown));
+  }
+  return coordinates;
+}
+
+// A name of the minimal form's states that a user would give: the node's, where the other end is the datum.
+std::string state_name(const EquationSystem& system, std::int32_t rate) {
+  const Rate& r = system.rates[rate];
+  const Group& group = system.groups[r.group];
+  const std::int32_t plus = group.plus[r.symbol][r.member], minus = group.minus[r.symbol][r.member];
+  return minus < 0 && plus >= 0 ? column_name(system, plus) : rate_name(system, rate);
+}
+
+}  // namespace
+
+TwinModel::TwinModel(const Model& model, const TwinOptions& options)
+    : coordinates_(resolved(model, options)),
+      augmented_(with_unknown_states(model, options.unknowns, coordinates_, options.inputs)),
+      system_(build_system(augmented_.model)) {
+  const Place place{model.file.string(), 0};
+  for (const Discrete& d : system_.discrete)
+    if (!d.external)
+      throw ModelError({place,
+                        "T622",
+                        fmt::format("'{}' changes at events, which estimators cannot follow", d.name),
+                        {"describe it by a smooth law, or give it as an input by the data"}});
+  SimulationOptions simulation;
+  simulation.stop = simulation.step = 1.0;
+  simulation.external = options.inputs;
+  collect_quantities(augmented_.model, options);
+  std::vector<OutputColumn> outputs;
+  for (int s : options.sensors) {
+    const ModelOutput& sensor = augmented_.model.outputs[s];
+    outputs.push_back({sensor.name, sensor.unit, sensor.value});
+    noise_.push_back(sensor.noise.value_or(0.0));
+  }
+  sensors_ = outputs.size();
+  for (const EstimatedQuantity& q : quantities_) {
+    if (q.what == EstimatedQuantity::What::state) continue;  // below
+    if (q.what == EstimatedQuantity::What::unknown) {
+      for (const auto& u : augmented_.unknowns)
+        if (augmented_.model.parameters[augmented_.model.unknowns[u.unknown].parameter].name == q.name)
+          outputs.push_back({q.name, q.unit, u.value});
+    } else {
+      for (const ModelOutput& o : augmented_.model.outputs)
+        if (o.name == q.name) outputs.push_back({o.name, o.unit, o.value});
+    }
+  }
+  full_ = prepare_problem(system_, simulation, outputs);
+  problem_ = std::make_unique<MinimalProblem>(full_);
+  reading_formulas_.assign(problem_->problem.outputs.begin(),
+                           problem_->problem.outputs.begin() + static_cast<long>(sensors_));
+  quantity_formulas_.assign(problem_->problem.outputs.begin() + static_cast<long>(sensors_),
+                            problem_->problem.outputs.end());
+  for (std::int32_t k : full_.external) inputs_.push_back(discrete_symbol(system_, k));
+  name_states(model);
+  build_program(options.compile);
+}
+
+void TwinModel::collect_quantities(const Model& model, const TwinOptions& options) {
+  using What = EstimatedQuantity::What;
+  for (const auto& u : augmented_.unknowns) {
+    const ModelParameter& p = model.parameters[model.unknowns[u.unknown].parameter];
+    quantities_.push_back({What::unknown, p.name, p.unit});
+  }
+  for (std::size_t k = 0; k < model.outputs.size(); ++k) {
+    const bool used = std::find(options.sensors.begin(), options.sensors.end(), static_cast<int>(k)) !=
+                      options.sensors.end();
+    quantities_.push_back({used ? What::sensor : What::output, model.outputs[k].name, model.outputs[k].unit});
+  }
+}
+
+void TwinModel::name_states(const Model& model) {
+  const MinimalForm& form = problem_->form;
+  const double infinite = std::numeric_limits<double>::infinity();
+  std::vector<char> fitted(model.estimation.states.size(), 0);
+  for (std::size_t k = 0; k < form.state_rates.size(); ++k) {
+    TwinState state;
+    const std::string own = rate_name(system_, form.state_rates[k]);
+    state.name = state_name(system_, form.state_rates[k]);
+    state.start = problem_->problem.initial.x[k];
+    std::pair<double, double> bounds{-infinite, infinite};
+    for (std::size_t u = 0; u < augmented_.unknowns.size(); ++u) {
+      const auto& names = augmented_.unknowns[u].variables;
+      const auto found = std::find(names.begin(), names.end(), own);
+      if (found == names.end()) continue;
+      const ModelUnknown& unknown = model.unknowns[augmented_.unknowns[u].unknown];
+      const ModelParameter& parameter = model.parameters[unknown.parameter];
+      const double value = unknown.start.value_or(parameter.number);
+      const double scale = std::abs(value_slope(coordinates_[u], to_coordinate(coordinates_[u], value)));
+      // Where nothing is said the value may be ten times smaller: an inverse ten times larger.
+      const double guess = coordinates_[u] == Coordinate::inverse ? 10.0 : 1.0;
+      const double deviation = unknown.deviation.value_or(value != 0.0 ? guess * std::abs(value) : 1.0);
+      state.unknown = static_cast<int>(u);
+      state.keep = unknown.keep;
+      const bool first = found == names.begin(), slope = unknown.varies == Varies::integrated_walk && !first;
+      state.name = first ? parameter.name : parameter.name + own.substr(own.rfind('.'));
+      state.unit = first && coordinates_[u] == Coordinate::value ? parameter.unit : "";
+      state.deviation = (slope ? std::max(deviation, unknown.walk) : deviation) / scale;
+      const bool driven =
+          unknown.varies == Varies::integrated_walk ? slope : unknown.varies != Varies::constant;
+      state.noise = driven ? unknown.walk / scale : 0.0;
+      if (first && unknown.varies != Varies::oscillator) {
+        double low = unknown.lower ? to_coordinate(coordinates_[u], *unknown.lower) : -infinite;
+        double high = unknown.upper ? to_coordinate(coordinates_[u], *unknown.upper) : infinite;
+        if (coordinates_[u] == Coordinate::inverse) {
+          // The bounds change places; where there are none it stays positive, as its start is.
+          std::swap(low, high);
+          if (!(low > 0.0)) low = 1e-9 * to_coordinate(coordinates_[u], value);
+          if (!(high > low)) high = infinite;
+        }
+        bounds = {low, high};
+      }
+    }
+    if (state.unknown < 0) {
+      const auto apply = [&](bool exact) {
+        for (std::size_t s = 0; s < model.estimation.states.size(); ++s) {
+          const ModelEstimation::State& said = model.estimation.states[s];
+          const bool plain = said.pattern.find('*') == std::string::npos;
+          if (plain != exact || !(fits(said.pattern, state.name) || fits(said.pattern, own))) continue;
+          fitted[s] = 1;
+          if (said.start) state.start = *said.start;
+          if (said.deviation) state.deviation = *said.deviation;
+          state.noise = said.noise;
+          state.rate_noise = said.rate_noise;
+          state.keep = said.keep;
+        }
+      };
+      apply(false);
+      apply(true);
+    }
+    states_.push_back(std::move(state));
+    bounds_.push_back(bounds);
+  }
+  std::vector<std::string> names;
+  for (const TwinState& s : states_)
+    if (s.unknown < 0) names.push_back(s.name);
+  for (std::size_t s = 0; s < fitted.size(); ++s)
+    if (!fitted[s]) {
+      const auto& said = model.estimation.states[s];
+      throw ModelError({said.place,
+                        "T621",
+                        fmt::format("no state is called '{}'", said.pattern),
+                        {did_you_mean(said.pattern, names), "the states: " + joined(names)}});
+    }
+  for (std::size_t k = 0; k < states_.size(); ++k)
+    if (states_[k].unknown < 0) {
+      quantities_.push_back({EstimatedQuantity::What::state, states_[k].name, ""});
+      quantity_formulas_.push_back(form.states[k]);
+    }
+}
+
+// Sections: 0 constants, 1 residuals and their Jacobian, 2 everything else that a step needs, 3 quantities
+// and the storage coefficients.
+void TwinModel::build_program(bool compile) {
+  const MinimalForm& form = problem_->form;
+  Pool& pool = *augmented_.model.pool;
+  const Expr t = pool.symbol("t");
+  std::vector<ProgramInput> inputs;
+  for (Expr z : form.states) inputs.push_back({z, 1});
+  for (Expr w : form.unknowns) inputs.push_back({w, 1});
+  input_t_ = inputs.size();
+  inputs.push_back({t, 1});
+  input_u_ = inputs.size();
+  for (Expr u : inputs_) inputs.push_back({u, 1});
+  input_du_ = inputs.size();
+  std::vector<Expr> slopes;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    slopes.push_back(pool.symbol(fmt::format("~input_rate{}", k)));
+    inputs.push_back({slopes.back(), 1});
+  }
+  const std::size_t parameters = inputs.size();
+  for (Expr p : form.parameters) inputs.push_back({p, 0});
+
+  // What each state's rate is multiplied by, from its component's terminal equations.
+  for (std::int32_t k : form.state_rates) {
+    const Rate& r = system_.rates[k];
+    const Group& group = system_.groups[r.group];
+    ExprMap<Expr> local;
+    for (std::size_t p = 0; p < group.parameters.size(); ++p)
+      local[group.parameters[p]] = pool.number(group.values[p][r.member]);
+    const auto column = [&](std::int32_t c) { return c < 0 ? pool.number(0) : column_symbol(system_, c); };
+    for (std::size_t s = 0; s < group.symbols.size(); ++s)
+      local[group.symbols[s].symbol] = column(group.plus[s][r.member]) - column(group.minus[s][r.member]);
+    Expr coefficient = pool.number(1);
+    for (Expr residual : group.residuals)
+      if (const Expr c = derivative(residual, group.symbols[r.symbol].rate); !c.is_number(0)) {
+        coefficient = substitute(c, local);
+        break;
+      }
+    coefficient_formulas_.push_back(in_minimal_columns(form, coefficient));
+  }
+
+  std::vector<ProgramRoot> roots;
+  const auto values = [&](const std::vector<Expr>& of, int section) {
+    const std::size_t first = roots.size();
+    for (Expr e : of) roots.push_back({e, section});
+    return first;
+  };
+  const auto slopes_of = [&](const std::vector<Expr>& of, const std::vector<Expr>& by, int section) {
+    const std::size_t first = roots.size();
+    for (Expr e : of)
+      for (Expr d : gradient(e, by)) roots.push_back({d, section});
+    return first;
+  };
+  const auto time_slopes = [&](const std::vector<Expr>& of) {
+    const std::size_t first = roots.size();
+    for (Expr e : of) {
+      Expr slope = derivative(e, t);
+      for (std::size_t k = 0; k < inputs_.size(); ++k) slope = slope + derivative(e, inputs_[k]) * slopes[k];
+      roots.push_back({slope, 2});
+    }
+    return first;
+  };
+  roots_.g = values(form.residuals, 1);
+  roots_.gw = slopes_of(form.residuals, form.unknowns, 1);
+  roots_.f = values(form.derivatives, 2);
+  roots_.fx = slopes_of(form.derivatives, form.states, 2);
+  roots_.fw = slopes_of(form.derivatives, form.unknowns, 2);
+  roots_.ft = time_slopes(form.derivatives);
+  roots_.gx = slopes_of(form.residuals, form.states, 2);
+  roots_.gt = time_slopes(form.residuals);
+  roots_.y = values(reading_formulas_, 2);
+  roots_.yx = slopes_of(reading_formulas_, form.states, 2);
+  roots_.yw = slopes_of(reading_formulas_, form.unknowns, 2);
+  roots_.q = values(quantity_formulas_, 3);
+  roots_.qx = slopes_of(quantity_formulas_, form.states, 3);
+  roots_.qw = slopes_of(quantity_formulas_, form.unknowns, 3);
+  roots_.c = values(coefficient_formulas_, 3);
+  roots_.cx = slopes_of(coefficient_formulas_, form.states, 3);
+  roots_.cw = slopes_of(coefficient_formulas_, form.unknowns, 3);
+
+  constant_ = true;
+  ExprMap<char> varying{{t, 1}};
+  for (Expr e : form.states) varying[e] = 1;
+  for (Expr e : form.unknowns) varying[e] = 1;
+  for (Expr e : inputs_) varying[e] = 1;
+  const auto fixed = [&](std::size_t first, std::size_t count) {
+    for (std::size_t k = first; constant_ && k < first + count; ++k)
+      for (Expr s : symbols_of(std::span(&roots[k].value, 1))) constant_ = constant_ && !varying.contains(s);
+  };
+  const std::size_t n = form.states.size(), m = form.unknowns.size();
+  fixed(roots_.gw, m * m);
+  fixed(roots_.fx, n * n);
+  fixed(roots_.fw, n * m);
+  fixed(roots_.gx, m * n);
+  fixed(roots_.yx, sensors_ * n);
+  fixed(roots_.yw, sensors_ * m);
+
+  Program program = make_program(pool, inputs, {}, roots, 4);
+  const std::vector<std::int32_t> exports = program.roots;
+  batch_ = std::make_unique<Batch>(std::move(program),
+                                   std::vector<InputSource>(inputs.size(), InputSource::uniform), exports, 1);
+  batch_->allocate();
+  for (std::size_t p = 0; p < form.values.size(); ++p)
+    batch_->uniform(static_cast<std::int32_t>(parameters + p)) = form.values[p];
+  if (compile)
+    if (const auto code = compile_c(batch_->c_source("twin"))) batch_->use(code, "twin");
+  batch_->run(0, nullptr);
+
+  w_ = Eigen::Map<const Vector>(problem_->problem.initial.x.data() + n, static_cast<long>(m));
+  const auto nl = static_cast<long>(n), ml = static_cast<long>(m);
+  gw_.resize(ml, ml), gx_.resize(ml, nl), wx_.resize(ml, nl), fw_.resize(nl, ml);
+  yw_.resize(static_cast<long>(sensors_), ml), qw_.resize(static_cast<long>(quantity_formulas_.size()), ml),
+      cw_.resize(nl, ml);
+  residual_.resize(ml), change_.resize(ml), gt_.resize(ml), wt_.resize(ml);
+  if (m > 0) lu_ = Eigen::PartialPivLU<Matrix>(ml);
+}
+
+void TwinModel::read(Matrix& into, std::size_t first) {
+  for (Eigen::Index i = 0; i < into.rows(); ++i)
+    for (Eigen::Index j = 0; j < into.cols(); ++j) into(i, j) = root(first++);
+}
+
+void TwinModel::read(Vector& into, std::size_t first) {
+  for (Eigen::Index i = 0; i < into.size(); ++i) into[i] = root(first++);
+}
+
+// Finds w for this x. Where the residuals are linear in w the first iteration is the last but one.
+bool TwinModel::solve(const Vector& x, double t, const double* u) {
+  const auto n = static_cast<std::size_t>(x.size());
+  for (std::size_t i = 0; i < n; ++i) batch_->uniform(static_cast<std::int32_t>(i)) = x[static_cast<long>(i)];
+  batch_->uniform(static_cast<std::int32_t>(input_t_)) = t;
+  for (std::size_t k = 0; k < inputs_.size(); ++k)
+    batch_->uniform(static_cast<std::int32_t>(input_u_ + k)) = u[k];
+  for (int iteration = 0;; ++iteration) {
+    for (Eigen::Index i = 0; i < w_.size(); ++i)
+      batch_->uniform(static_cast<std::int32_t>(n + static_cast<std::size_t>(i))) = w_[i];
+    batch_->run(1, nullptr);
+    if (w_.size() == 0) return true;
+    read(residual_, roots_.g);
+    read(gw_, roots_.gw);
+    lu_.compute(gw_);
+    change_ = lu_.solve(residual_);
+    const double change = (change_.array().abs() / (1.0 + w_.array().abs())).maxCoeff();
+    if (!std::isfinite(change)) return false;
+    if (change <= 1e-11) return true;
+    if (iteration >= 50) return false;
+    w_ -= change_;
+  }
+}
+
+void TwinModel::eliminate(Matrix& by_state, const Matrix& by_unknown) {
+  if (w_.size() > 0) by_state.noalias() -= by_unknown * wx_;
+}
+
+bool TwinModel::evaluate(const Vector& x, double t, const double* u, const double* du, TwinPoint& point) {
+  for (std::size_t k = 0; k < inputs_.size(); ++k)
+    batch_->uniform(static_cast<std::int32_t>(input_du_ + k)) = du ? du[k] : 0.0;
+  if (!solve(x, t, u)) return false;
+  batch_->run(2, nullptr);
+  const auto n = x.size();
+  point.rates.resize(n), point.by_time.resize(n), point.by_state.resize(n, n);
+  point.readings.resize(static_cast<long>(sensors_)),
+      point.readings_by_state.resize(static_cast<long>(sensors_), n);
+  read(point.rates, roots_.f);
+  read(point.by_state, roots_.fx);
+  read(point.by_time, roots_.ft);
+  read(point.readings, roots_.y);
+  read(point.readings_by_state, roots_.yx);
+  if (w_.size() > 0) {
+    read(gx_, roots_.gx);
+    read(gt_, roots_.gt);
+    wx_ = lu_.solve(gx_);
+    wt_ = lu_.solve(gt_);
+    read(fw_, roots_.fw);
+    read(yw_, roots_.yw);
+    eliminate(point.by_state, fw_);
+    eliminate(point.readings_by_state, yw_);
+    point.by_time.noalias() -= fw_ * wt_;
+  }
+  return true;
+}
+
+bool TwinModel::rates(const Vector& x, double t, const double* u, Vector& f) {
+  if (!solve(x, t, u)) return false;
+  batch_->run(2, nullptr);
+  read(f, roots_.f);
+  return true;
+}
+
+bool TwinModel::readings(const Vector& x, double t, const double* u, Vector& y) {
+  if (!solve(x, t, u)) return false;
+  batch_->run(2, nullptr);
+  read(y, roots_.y);
+  return true;
+}
+
+bool TwinModel::quantities_at(const Vector& x, double t, const double* u, Vector& value, Matrix& by_state) {
+  if (!solve(x, t, u)) return false;
+  batch_->run(2, nullptr);
+  batch_->run(3, nullptr);
+  value.resize(static_cast<long>(quantity_formulas_.size()));
+  by_state.resize(static_cast<long>(quantity_formulas_.size()), x.size());
+  read(value, roots_.q);
+  read(by_state, roots_.qx);
+  if (w_.size() > 0) {
+    read(gx_, roots_.gx);
+    wx_ = lu_.solve(gx_);
+    read(qw_, roots_.qw);
+    eliminate(by_state, qw_);
+  }
+  return true;
+}
+
+bool TwinModel::storage_coefficients(const Vector& x, double t, const double* u, Vector& c,
+                                     Matrix& by_state) {
+  if (!solve(x, t, u)) return false;
+  batch_->run(2, nullptr);
+  batch_->run(3, nullptr);
+  c.resize(x.size());
+  by_state.resize(x.size(), x.size());
+  read(c, roots_.c);
+  read(by_state, roots_.cx);
+  if (w_.size() > 0) {
+    read(gx_, roots_.gx);
+    wx_ = lu_.solve(gx_);
+    read(cw_, roots_.cw);
+    eliminate(by_state, cw_);
+  }
+  return true;
+}
+
+Vector TwinModel::start() const {
+  Vector x(static_cast<long>(states_.size()));
+  for (std::size_t k = 0; k < states_.size(); ++k) x[static_cast<long>(k)] = states_[k].start;
+  return x;
+}
+
+Matrix TwinModel::start_covariance() const {
+  Matrix p = Matrix::Zero(static_cast<long>(states_.size()), static_cast<long>(states_.size()));
+  for (std::size_t k = 0; k < states_.size(); ++k)
+    p(static_cast<long>(k), static_cast<long>(k)) = states_[k].deviation * states_[k].deviation;
+  return p;
+}
+
+void TwinModel::clamp(Vector& x) const {
+  for (std::size_t k = 0; k < bounds_.size(); ++k)
+    x[static_cast<long>(k)] = std::clamp(x[static_cast<long>(k)], bounds_[k].first, bounds_[k].second);
+}
+
+bool TwinModel::bounded() const {
+  return std::any_of(bounds_.begin(), bounds_.end(),
+                     [](const auto& b) { return std::isfinite(b.first) || std::isfinite(b.second); });
+}
+
+ModelUnknown::Coordinate chosen_coordinate(const Model& model, const ModelUnknown& unknown) {
+  const double start = unknown.start.value_or(model.parameters[unknown.parameter].number);
+  if (!(start > 0.0) || unknown.varies == Varies::oscillator) return Coordinate::value;
+  // How much the slopes change when the unknown grows by half, at states away from equilibrium.
+  const auto curvature = [&](Coordinate coordinate) {
+    Model copy = model;
+    ModelUnknown alone = unknown;
+    alone.coordinate = coordinate;
+    alone.varies = Varies::constant;
+    copy.unknowns = {alone};
+    copy.estimation.states.clear();
+    TwinOptions options;
+    for (std::size_t k = 0; k < copy.outputs.size(); ++k)
+      if (copy.outputs[k].sensor) options.sensors.push_back(static_cast<int>(k));
+    options.unknowns = {0};
+    options.compile = false;
+    TwinModel twin(copy, options);
+    Vector x = twin.start();
+    Eigen::Index own = 0;
+    for (std::size_t k = 0; k < twin.size(); ++k)
+      if (twin.states()[k].unknown >= 0)
+        own = static_cast<long>(k);
+      else
+        x[static_cast<long>(k)] +=
+            (1.0 + std::abs(x[static_cast<long>(k)])) * 0.05 * std::sin(1.0 + 2.0 * static_cast<double>(k));
+    TwinPoint a, b;
+    if (!twin.evaluate(x, 0.0, nullptr, nullptr, a)) return 1e300;
+    x[own] = to_coordinate(coordinate, 1.5 * start);
+    if (!twin.evaluate(x, 0.0, nullptr, nullptr, b)) return 1e300;
+    const auto changed = [](const auto& p, const auto& q) {
+      const double size = p.norm() + q.norm();
+      return size > 0.0 ? (p - q).norm() / size : 0.0;
+    };
+    return changed(a.by_state.col(own), b.by_state.col(own)) +
+           changed(a.readings_by_state.col(own), b.readings_by_state.col(own));
+  };
+  return curvature(Coordinate::inverse) < curvature(Coordinate::value) ? Coordinate::inverse
+                                                                       : Coordinate::value;
+}
+
+}  // namespace tellegen

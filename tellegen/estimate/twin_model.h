@@ -1,0 +1,134 @@
+// A model as estimators see it: states with unknowns among them, rates, readings, and their derivatives at a
+// point.
+//
+//   x' = f(x, w, u, t)     x: states of the minimal form, unknowns among them (unknown_states.h)
+//   0  = g(x, w, u, t)     w: what only nonlinear equations determine; u: inputs that the data give
+//   y  = h(x, w, u, t)     sensors, and whatever else is to be estimated
+//
+// Derivatives are symbolic and w is eliminated: F = fx - fw gw^-1 gx, H likewise. One small program, compiled
+// where a compiler exists, evaluates all of them at once.
+#pragma once
+
+#include <Eigen/Dense>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tellegen/estimate/estimate.h"
+#include "tellegen/estimate/unknown_states.h"
+#include "tellegen/program/batch.h"
+#include "tellegen/simulate/minimal_problem.h"
+#include "tellegen/simulate/simulate.h"
+
+namespace tellegen {
+
+using Matrix = Eigen::MatrixXd;
+using Vector = Eigen::VectorXd;
+
+struct TwinState {
+  std::string name, unit;
+  int unknown =
+      -1;  // position in TwinModel::unknowns() of the unknown it belongs to; -1: a state of the model
+  double start = 0.0, deviation = 0.0;
+  double noise = 0.0, rate_noise = 0.0;  // standard deviation after one second
+  double keep = 0.0;
+};
+
+// The model at one point.
+struct TwinPoint {
+  Vector rates;     // f
+  Matrix by_state;  // F
+  Vector by_time;   // df/dt, inputs included
+  Vector readings;  // h of the sensors
+  Matrix readings_by_state;
+};
+
+struct TwinOptions {
+  std::vector<int> sensors;         // in Model::outputs
+  std::vector<int> unknowns;        // in Model::unknowns
+  std::vector<std::string> inputs;  // given by the data
+  bool plain = false;  // unknowns as they are, whatever coordinate would be better (the paper's form)
+  bool compile = true;
+};
+
+class TwinModel {
+ public:
+  // Throws ModelError: T621 where there is nothing to estimate or a state pattern fits none, T622 where the
+  // model has events, and what the minimal form cannot do.
+  TwinModel(const Model& model, const TwinOptions& options);
+  TwinModel(const TwinModel&) = delete;
+  TwinModel& operator=(const TwinModel&) = delete;
+
+  const std::vector<TwinState>& states() const { return states_; }
+  std::size_t size() const { return states_.size(); }
+  const std::vector<EstimatedQuantity>& quantities() const { return quantities_; }
+  std::size_t sensors() const { return sensors_; }
+  std::size_t inputs() const { return inputs_.size(); }
+  const std::vector<double>& noise() const { return noise_; }  // of each sensor, standard deviation
+  const Model& model() const { return augmented_.model; }
+
+  // F and H never change: linear, and no unknown multiplies a state.
+  bool constant_slopes() const { return constant_; }
+
+  // `u`: inputs now, `du`: their rates. False where Newton fails for w. Allocates nothing once the point has
+  // its size.
+  bool evaluate(const Vector& x, double t, const double* u, const double* du, TwinPoint& point);
+  // The same without derivatives.
+  bool rates(const Vector& x, double t, const double* u, Vector& f);
+  bool readings(const Vector& x, double t, const double* u, Vector& y);
+  // What is estimated, and its derivatives, at the point last evaluated for this x.
+  bool quantities_at(const Vector& x, double t, const double* u, Vector& value, Matrix& by_state);
+
+  Vector start() const;
+  Matrix start_covariance() const;
+
+  // Unknowns stay within their bounds, in their coordinates.
+  void clamp(Vector& x) const;
+  bool bounded() const;  // some of them have bounds
+
+  // For the form with the rates as states (ekf-perfect): by what each state's rate is multiplied in its
+  // terminal equation, at x; and how that changes with the states. `stored`: which states are the model's
+  // own.
+  bool storage_coefficients(const Vector& x, double t, const double* u, Vector& c, Matrix& by_state);
+
+  // For code that takes the step itself: the expressions, and the numbers that go with their symbols.
+  const MinimalForm& form() const { return problem_->form; }
+  const std::vector<Expr>& reading_formulas() const { return reading_formulas_; }
+  const std::vector<Expr>& quantity_formulas() const { return quantity_formulas_; }
+  const std::vector<Expr>& input_symbols() const { return inputs_; }
+
+ private:
+  void name_states(const Model& model);
+  void collect_quantities(const Model& model, const TwinOptions& options);
+  void build_program(bool compile);
+  bool solve(const Vector& x, double t, const double* u);
+  double root(std::size_t k) { return batch_->array(batch_->program().roots[k])[0]; }
+  void read(Matrix& into, std::size_t first);
+  void read(Vector& into, std::size_t first);
+  void eliminate(Matrix& by_state, const Matrix& by_unknown);
+
+  std::vector<ModelUnknown::Coordinate> coordinates_;
+  UnknownStates augmented_;
+  EquationSystem system_;
+  Problem full_;
+  std::unique_ptr<MinimalProblem> problem_;
+  std::vector<TwinState> states_;
+  std::vector<EstimatedQuantity> quantities_;
+  std::vector<Expr> reading_formulas_, quantity_formulas_, inputs_, coefficient_formulas_;
+  std::vector<double> noise_;
+  std::vector<std::pair<double, double>> bounds_;  // per state
+  std::size_t sensors_ = 0;
+  bool constant_ = false;
+
+  std::unique_ptr<Batch> batch_;
+  struct Roots {
+    std::size_t g, gw, f, fx, fw, ft, gx, gt, y, yx, yw, q, qx, qw, c, cx, cw;
+  } roots_{};
+  std::size_t input_t_ = 0, input_u_ = 0, input_du_ = 0;
+  Vector w_, residual_, change_;
+  Matrix gw_, gx_, wx_, fw_, yw_, qw_, cw_;
+  Vector gt_, wt_;
+  Eigen::PartialPivLU<Matrix> lu_;
+};
+
+}  // namespace tellegen

@@ -1,0 +1,161 @@
+#include "tellegen/estimate/unknown_states.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numbers>
+
+#include "tellegen/estimate/coordinate.h"
+
+namespace tellegen {
+namespace {
+
+using Varies = ModelUnknown::Varies;
+
+std::string free_name(const Model& model, std::string name) {
+  std::replace(name.begin(), name.end(), '.', '_');
+  while (model.component_by_name.contains(name) || model.node_by_name.contains(name)) name += "_";
+  return name;
+}
+
+// The component whose states the unknown is, and what it is in them.
+UnknownStates::Unknown add_unknown(Model& model, int index, ModelUnknown::Coordinate coordinate) {
+  Pool& pool = *model.pool;
+  const ModelUnknown& unknown = model.unknowns[index];
+  const ModelParameter& parameter = model.parameters[unknown.parameter];
+  UnknownStates::Unknown added;
+  added.unknown = index;
+  Kind kind;
+  kind.name = "(unknown)";
+  kind.summary = "A number that is estimated.";
+  kind.place = parameter.place;
+  const std::string name = free_name(model, "unknown_" + parameter.name);
+  const auto state = [&](const char* local, double start) {
+    const Expr symbol = pool.symbol(local);
+    kind.variables.push_back({local, "", "", symbol});
+    kind.initial.push_back({symbol, pool.number(start)});
+    added.variables.push_back(name + "." + local);
+    return symbol;
+  };
+  const auto rate = [&](const char* local, Expr value) {
+    kind.equations.push_back(
+        {pool.symbol(fmt::format("der({})", local)) - value, fmt::format("der({})", local), 0});
+  };
+  const double start = unknown.start.value_or(parameter.number);
+  state("at", to_coordinate(coordinate, start));
+  if (unknown.varies == Varies::integrated_walk) {
+    rate("at", state("slope", 0.0));
+    rate("slope", pool.number(0));
+  } else {
+    rate("at", pool.number(0));
+  }
+  Expr at = pool.symbol(name + ".at");
+  if (unknown.varies == Varies::oscillator) {
+    const double w = 2.0 * std::numbers::pi * unknown.frequency;
+    const Expr wave = state("wave", 0.0), quadrature = state("quadrature", 0.0);
+    rate("wave", w * quadrature);
+    rate("quadrature", -w * wave);
+    at = at + pool.symbol(name + ".wave");
+  }
+  added.value = from_coordinate(coordinate, at);
+  Component component;
+  component.name = name;
+  component.kind = static_cast<int>(model.kinds.size());
+  component.place = parameter.place;
+  model.component_by_name[name] = static_cast<int>(model.components.size());
+  model.kinds.push_back(std::move(kind));
+  model.components.push_back(std::move(component));
+  return added;
+}
+
+// Whether a kind's equations need the parameter; otherwise (an initial value) its number does.
+bool in_equations(const Kind& kind, const std::string& parameter) {
+  std::vector<Expr> roots;
+  for (const KindEquation& e : kind.equations) roots.push_back(e.residual);
+  for (const KindOutput& o : kind.outputs) roots.push_back(o.value);
+  for (const KindDiscrete& d : kind.discrete) roots.push_back(d.update);
+  for (Expr s : symbols_of(roots))
+    if (s.name() == parameter) return true;
+  return false;
+}
+
+bool is_period(const Kind& kind, const std::string& parameter) {
+  for (const KindDiscrete& d : kind.discrete)
+    if (d.every)
+      for (Expr s : symbols_of(std::span(&d.every, 1)))
+        if (s.name() == parameter) return true;
+  return false;
+}
+
+bool mentions(Expr value, const ExprMap<Expr>& replacements) {
+  for (Expr s : symbols_of(std::span(&value, 1)))
+    if (replacements.contains(s)) return true;
+  return false;
+}
+
+// Puts the replacements into everything that is evaluated while the model runs. Parameters keep their
+// numbers.
+void replace(Model& model, ExprMap<Expr> replacements) {
+  // Parameters that follow from those replaced are written out.
+  for (bool more = true; more;) {
+    more = false;
+    for (const ModelParameter& p : model.parameters)
+      if (!replacements.contains(p.symbol) && mentions(p.value, replacements)) {
+        replacements[p.symbol] = substitute(p.value, replacements);
+        more = true;
+      }
+  }
+  for (Component& component : model.components)
+    for (std::size_t k = 0; k < component.values.size(); ++k) {
+      ParameterValue& v = component.values[k];
+      const Kind& kind = model.kinds[component.kind];
+      if (!v.value || v.table || !mentions(v.value, replacements)) continue;
+      const std::string& name = kind.parameters[k].name;
+      if (is_period(kind, name))
+        throw ModelError(
+            {component.place,
+             "T620",
+             fmt::format("'{}' of '{}' cannot be estimated: it is a sampling time", name, component.name),
+             {}});
+      if (!in_equations(kind, name)) continue;
+      v.value = substitute(v.value, replacements);
+      v.constant = false;
+    }
+  for (ModelInput& input : model.inputs) input.value = substitute(input.value, replacements);
+  for (ModelOutput& output : model.outputs) output.value = substitute(output.value, replacements);
+  for (auto& [name, formula] : model.formulas) formula = substitute(formula, replacements);
+}
+
+}  // namespace
+
+UnknownStates with_unknown_states(const Model& model, const std::vector<int>& unknowns,
+                                  const std::vector<ModelUnknown::Coordinate>& coordinates,
+                                  const std::vector<std::string>& inputs) {
+  UnknownStates result{model, {}};
+  Model& m = result.model;
+  Pool& pool = *m.pool;
+  ExprMap<Expr> replacements;
+  for (std::size_t k = 0; k < unknowns.size(); ++k) {
+    result.unknowns.push_back(add_unknown(m, unknowns[k], coordinates[k]));
+    replacements[m.parameters[m.unknowns[unknowns[k]].parameter].symbol] = result.unknowns.back().value;
+  }
+  for (const std::string& name : inputs) {
+    if (std::any_of(m.inputs.begin(), m.inputs.end(), [&](const ModelInput& i) { return i.name == name; }))
+      continue;
+    for (const ModelParameter& p : m.parameters)
+      if (p.name == name) {
+        // A parameter that the data give is an input from now on.
+        m.inputs.push_back(
+            {name, p.unit, pool.symbol("input(" + name + ")"), pool.number(p.number), p.place});
+        replacements[p.symbol] = m.inputs.back().symbol;
+      }
+  }
+  replace(m, std::move(replacements));
+  for (const std::string& name : inputs) make_external(m, name);
+  m.objectives.clear();
+  m.runs.clear();
+  m.design.reset();
+  return result;
+}
+
+}  // namespace tellegen

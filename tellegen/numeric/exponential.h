@@ -1,0 +1,13 @@
+// The exponential of a small dense matrix.
+#pragma once
+
+#include <Eigen/Dense>
+
+namespace tellegen {
+
+// Scaled by powers of two until rows and columns are of like size, which is exact: farads beside ohms would
+// otherwise make the norm, and with it the number of squarings, many times what the dynamics need.
+// [Parlett 1969] Numer. Math. 13, 293.
+Eigen::MatrixXd exponential(const Eigen::MatrixXd& m);
+
+}  // namespace tellegen
