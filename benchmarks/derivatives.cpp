@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "benchmarks/cell_sensitivities.h"
 #include "benchmarks/ladder_model.h"
 #include "benchmarks/report.h"
 #include "tellegen/model/observers.h"
@@ -161,6 +162,66 @@ void adjoint_task(Report& report, const DerivativesOptions& options) {
               fmt::format("{} parameters, step loops in one process", names.size())});
 }
 
+// Table 3.8: seconds of integration on the computer of 2013, direct and graph.
+struct PublishedCell {
+  double current, direct, graph;
+};
+constexpr PublishedCell published_cell[] = {
+    {2, 7.736, 6.770}, {4, 2.595, 2.122}, {6, 0.986, 0.733}, {8, 0.789, 0.328}};
+
+void cell_task(Report& report, const DerivativesOptions& options) {
+  report.begin({"two equation sets, nickel metal hydride cell",
+                "models/nimh-cell discharged to 97 %; assembled equations differentiated directly, and the "
+                "sensitivity graph's; both by IDA with equal settings",
+                "v_cell and its derivative by L_NiOH2 at 200 samples",
+                "both within 1e-5 of the largest value of forward sensitivities with tolerance 1e-11"});
+  TextTable times{{"current, A", "evaluation", "direct, ms", "graph, ms", "less, %", "published, s",
+                   "less, %", "formulas alone, ms", "less, %", "steps", "v apart", "dv/dL apart"},
+                  {}};
+  TextTable costs{{"evaluation", "set", "functions", "+", "x", "names"}, {}};
+  const auto less = [](double graph, double direct) { return cell(100 * (1 - graph / direct)); };
+  for (const PublishedCell& published : published_cell) {
+    const CellComparison c = compare_cell_sets({published.current, 1e-8, options.repetitions});
+    if (!report.require(c.failure.empty(), "reference run: " + c.failure)) return;
+    for (std::size_t k = 0; k < c.rows.size(); k += 2) {
+      const CellRow &direct = c.rows[k], &graph = c.rows[k + 1];
+      const std::string how = direct.evaluation == Evaluation::named ? "named" : "written out";
+      bool equal = true;
+      for (const CellRow* row : {&direct, &graph})
+        equal &= report.require(
+            row->run.failure.empty() && std::max(row->voltage_apart, row->slope_apart) < 1e-5,
+            fmt::format("{} A, {}, {}: v {:.2g} and dv/dL {:.2g} apart {}", published.current, row->set, how,
+                        row->voltage_apart, row->slope_apart, row->run.failure));
+      std::vector<std::string> row(times.header.size());
+      if (equal)
+        row = {
+            "",
+            "",
+            cell(1e3 * direct.run.seconds),
+            cell(1e3 * graph.run.seconds),
+            less(graph.run.seconds, direct.run.seconds),
+            fmt::format("{}, {}", published.direct, published.graph),
+            less(published.graph, published.direct),
+            fmt::format("{:.2f}, {:.2f}", 1e3 * direct.run.formula_seconds, 1e3 * graph.run.formula_seconds),
+            less(graph.run.formula_seconds, direct.run.formula_seconds),
+            fmt::format("{}, {}", direct.run.steps, graph.run.steps),
+            "",
+            ""};
+      row[0] = cell(published.current);
+      row[1] = how;
+      row[10] = fmt::format("{:.1e}", std::max(direct.voltage_apart, graph.voltage_apart));
+      row[11] = fmt::format("{:.1e}", std::max(direct.slope_apart, graph.slope_apart));
+      times.rows.push_back(std::move(row));
+      if (published.current == published_cell[0].current)
+        for (const CellRow* set : {&direct, &graph})
+          costs.rows.push_back({how, set->set, cell(set->cost.functions), cell(set->cost.additions),
+                                cell(set->cost.multiplications), cell(set->cost.assignments)});
+    }
+  }
+  report.table("operations of one evaluation of all equations", costs);
+  report.table("integration", times);
+}
+
 }  // namespace
 
 bool run_derivatives(const DerivativesOptions& options) {
@@ -169,6 +230,7 @@ bool run_derivatives(const DerivativesOptions& options) {
   if (wanted("linear")) forward_task(report, options, false);
   if (wanted("diodes")) forward_task(report, options, true);
   if (wanted("adjoint")) adjoint_task(report, options);
+  if (wanted("cell")) cell_task(report, options);
   report.finish();
   if (!options.json.empty()) std::ofstream(options.json) << report.json().dump(2) << "\n";
   return !report.failed();

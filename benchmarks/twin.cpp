@@ -16,6 +16,8 @@ namespace tellegen {
 const std::vector<TwinSection>& twin_sections() {
   static const std::vector<TwinSection> sections{
       {"rc", "the RC benchmark: resistances, capacities, source, state", twin_rc},
+      {"speed", "a step of the estimator beside a filter written by hand", twin_speed},
+      {"soak", "many steps with lost, missing and stuck readings", twin_soak},
   };
   return sections;
 }

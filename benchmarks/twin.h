@@ -62,5 +62,7 @@ struct OverSeeds {
 };
 
 void twin_rc(Report& report, const TwinBenchmarkOptions& options);
+void twin_speed(Report& report, const TwinBenchmarkOptions& options);
+void twin_soak(Report& report, const TwinBenchmarkOptions& options);
 
 }  // namespace tellegen

@@ -32,7 +32,9 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-double read_seconds(const OptionName& name, const std::string& text) {
+namespace {
+
+double read_time(const OptionName& name, const std::string& text, bool zero) {
   const std::string expected =
       "a time is a number with a unit of time: 5s, \"0.1 ms\"; a bare number is in s";
   std::optional<Quantity> quantity;
@@ -44,9 +46,27 @@ double read_seconds(const OptionName& name, const std::string& text) {
   if (!quantity) throw wrong(name, "T401", fmt::format("'{}' is not a time", text), {expected});
   if (!quantity->unit.empty() && !units().convertible(quantity->unit, "s"))
     throw wrong(name, "T401", fmt::format("'{}' is not a time", text), {expected});
-  if (!(quantity->si > 0.0) || !std::isfinite(quantity->si))
+  if (!(quantity->si > 0.0 || (zero && quantity->si == 0.0)) || !std::isfinite(quantity->si))
     throw wrong(name, "T401", fmt::format("must be above 0 s and finite, and is '{}'", text), {});
   return quantity->si;
+}
+
+}  // namespace
+
+double read_seconds(const OptionName& name, const std::string& text) { return read_time(name, text, false); }
+
+std::pair<std::optional<double>, std::optional<double>> read_window(const OptionName& name,
+                                                                    const std::string& text) {
+  const auto colon = text.find(':');
+  if (colon == std::string::npos)
+    throw wrong(name, "T401", fmt::format("'{}' is not a part of a record", text),
+                {"write FROM:TO, 4s:5s; either may be left out"});
+  std::optional<double> from, to;
+  if (colon > 0) from = read_time(name, text.substr(0, colon), true);
+  if (colon + 1 < text.size()) to = read_time(name, text.substr(colon + 1), false);
+  if (from && to && !(*from < *to))
+    throw wrong(name, "T401", fmt::format("'{}' has nothing between its ends", text), {});
+  return {from, to};
 }
 
 std::string not_positive(const std::string& text) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,10 @@ struct OptionName {
 
 // "5s", "1 ms", "0.1": a positive time in seconds.
 double read_seconds(const OptionName& name, const std::string& text);
+
+// "4s:5s", "4s:", ":5s": a part of a record.
+std::pair<std::optional<double>, std::optional<double>> read_window(const OptionName& name,
+                                                                    const std::string& text);
 
 // For CLI11's check(): what is wrong with a number that must be positive, or nothing.
 std::string not_positive(const std::string& text);

@@ -75,11 +75,12 @@ void add_sweep_benchmark(CLI::App& command) {
 
 void add_derivatives(CLI::App& command) {
   CLI::App* derivatives = command.add_subcommand(
-      "derivatives", "forward and adjoint sensitivities of a ladder beside finite differences");
+      "derivatives",
+      "forward and adjoint sensitivities of a ladder beside finite differences; equation sets");
   const auto options = std::make_shared<DerivativesOptions>();
   derivatives->add_option("--loops", options->loops, "size of the ladder")->check(CLI::Range(6, 1'000'000));
-  derivatives->add_option("--only", options->only, "linear, diodes or adjoint")
-      ->check(CLI::IsMember({"linear", "diodes", "adjoint"}));
+  derivatives->add_option("--only", options->only, "linear, diodes, adjoint or cell")
+      ->check(CLI::IsMember({"linear", "diodes", "adjoint", "cell"}));
   derivatives->add_option("--repetitions", options->repetitions, "of every step loop; the shortest counts")
       ->check(CLI::PositiveNumber);
   derivatives->add_option("--json", options->json, "write everything that is printed to this file");

@@ -28,6 +28,7 @@ void add_library(CLI::App& command);
 void add_sensitivity(CLI::App& command);
 void add_rank(CLI::App& command);
 void add_optimize(CLI::App& command);
+void add_estimate(CLI::App& command);
 void add_synthesize(CLI::App& command);
 void add_benchmark(CLI::App& command);
 

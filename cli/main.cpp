@@ -19,6 +19,8 @@ constexpr Command commands[] = {
     {"rank", "tell which parameters matter for an objective, and how much", add_rank},
     {"optimize", "move the variables of a model's [design] to where its goal is smallest", add_optimize},
     {"sweep", "run a model at many samples of its parameters; tell which of them matter", add_sweep},
+    {"estimate", "follow measurements with a model: what no sensor reaches, with its uncertainty",
+     add_estimate},
     {"synthesize", "write noisy data of a model's sensors, with all that goes wrong on the way",
      add_synthesize},
     {"check", "show what a model is made of, or everything that is wrong with it", add_check},

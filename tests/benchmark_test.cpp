@@ -4,11 +4,13 @@
 
 #include <cmath>
 
+#include "benchmarks/cell_sensitivities.h"
 #include "benchmarks/circuit.h"
 #include "benchmarks/converter.h"
 #include "benchmarks/ladder_model.h"
 #include "benchmarks/readers.h"
 #include "tellegen/model/read.h"
+#include "tellegen/simulate/adaptive.h"
 
 namespace tellegen {
 namespace {
@@ -111,6 +113,24 @@ TEST(benchmark, the_converter_agrees_with_ngspice) {
   ConverterOptions options;
   options.quick = true;
   EXPECT_TRUE(run_converter(options));
+}
+
+// Both sets solve the same equations: the same steps and answers, with fewer operations by the graph.
+TEST(benchmark, equations_of_the_sensitivity_graph_and_direct_ones_integrate_alike) {
+  if (!has_adaptive()) GTEST_SKIP();
+  const CellComparison c = compare_cell_sets({8.0, 1e-8, 1});
+  ASSERT_EQ(c.failure, "");
+  ASSERT_EQ(c.rows.size(), 4u);
+  for (const CellRow& row : c.rows) {
+    EXPECT_EQ(row.run.failure, "") << row.set;
+    EXPECT_LT(row.voltage_apart, 1e-6) << row.set;
+    EXPECT_LT(row.slope_apart, 1e-6) << row.set;
+    EXPECT_GT(row.run.steps, 100) << row.set;
+  }
+  for (std::size_t k = 0; k < 4; k += 2) {
+    EXPECT_NEAR(double(c.rows[k].run.steps), double(c.rows[k + 1].run.steps), 20);
+    EXPECT_GT(c.rows[k].cost.multiplications, c.rows[k + 1].cost.multiplications);
+  }
 }
 
 }  // namespace

@@ -106,9 +106,11 @@ class Header {
       names.push_back(cell.name);
       if (shown.size() < 12) shown.push_back(cell.text);
     }
+    const bool other_sign = cells_.size() == 1 && cells_[0].text.find_first_of(";\t") != std::string::npos;
     faults_.add(place_, "T591", fmt::format("no column for {}", what),
                 {did_you_mean(name, names),
-                 "columns: " + joined(shown) + (names.size() > shown.size() ? ", ..." : "")});
+                 "columns: " + joined(shown) + (names.size() > shown.size() ? ", ..." : ""),
+                 other_sign ? "commas separate cells, and numbers have a decimal point" : ""});
   }
 
  private:

@@ -162,7 +162,7 @@ TEST(Estimability, a_sensor_without_noise_is_refused) {
     parameter_knowledge(model, planned_record({0}, 0.0, 1.0, 1e-2), parameters_called(model, {"R1"}), 1.0);
     FAIL();
   } catch (const ModelError& error) {
-    EXPECT_EQ(error.faults().at(0).code, "T612");
+    EXPECT_EQ(error.faults().at(0).code, "T598");
   }
 }
 

@@ -27,15 +27,7 @@ class Run {
  public:
   Run(const Model& model, const Record& record, const EstimateOptions& options)
       : model_(model), record_(record), options_(options), entry_(choose(model, options)) {
-    for (std::size_t s = 0; s < record.sensors.size(); ++s) {
-      const ModelOutput& sensor = model.outputs[record.sensors[s]];
-      if (!sensor.noise || !(*sensor.noise > 0.0))
-        throw ModelError({sensor.place,
-                          "T625",
-                          fmt::format("sensor '{}' has no noise", sensor.name),
-                          {"write noise = \"0.5 K\", the standard deviation of a reading: an estimator "
-                           "weighs readings by it"}});
-    }
+    check_noise(model, record.sensors);
   }
 
   Estimate go() {
@@ -98,11 +90,14 @@ class Run {
     estimate_ = Estimate();
     estimate_.quantities = plant.quantities();
     estimate_.estimator = entry_.name;
-    estimate_.executor = "numbers";
     Vector noise;
+    filter_options.compile = options_.compile;
+    filter_options.generate = false;
     if (options_.tune) noise = tuned_noise(plant, filter_options);
+    filter_options.generate = noise.size() == 0;
     auto filter = entry_.make(plant, filter_options);
     if (noise.size() > 0) filter->set_process_noise(noise);
+    estimate_.executor = filter->executor();
     if (options_.smooth && !entry_.smooths)
       throw ModelError({model.estimation.place,
                         "T624",

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "tellegen/estimate/filter_program.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/numeric/exponential.h"
 
@@ -66,14 +67,14 @@ void joseph_update(Belief& belief, const Eigen::Ref<const Vector>& h, double inn
   work.noalias() = belief.p * h;  // P h'
   gain = work / innovation_variance;
   belief.x += gain * innovation;
-  // (I - k h) P (I - k h)' + k r k'  =  P - k w' - w k' + k (h w + r) k',  w = P h'
+  // (I - k h) P (I - k h)' + k r k'  =  P + k (S k - w)' - w k',  w = P h',  S = h w + r
   const double middle = h.dot(work) + noise_variance;
   const auto n = belief.x.size();
-  for (Eigen::Index j = 0; j < n; ++j)
-    for (Eigen::Index i = 0; i <= j; ++i) {
-      const double v = belief.p(i, j) - gain[i] * work[j] - work[i] * gain[j] + gain[i] * middle * gain[j];
-      belief.p(i, j) = belief.p(j, i) = v;
-    }
+  for (Eigen::Index j = 0; j < n; ++j) {
+    const double rest = middle * gain[j] - work[j];
+    for (Eigen::Index i = 0; i <= j; ++i)
+      belief.p(i, j) = belief.p(j, i) = belief.p(i, j) + (gain[i] * rest - work[i] * gain[j]);
+  }
 }
 
 namespace {
@@ -210,6 +211,8 @@ constexpr EstimatorEntry table[] = {
 }  // namespace
 
 std::unique_ptr<Filter> extended_filter(TwinModel& model, const FilterOptions& options) {
+  if (options.generate && !options.euler && model.constant_slopes() && !model.bounded())
+    return generated_filter(model, options);
   return std::make_unique<ExtendedFilter>(model, options);
 }
 

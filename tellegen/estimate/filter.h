@@ -35,8 +35,10 @@ struct Innovations {
 
 struct FilterOptions {
   double step = 0.0;
-  double gate = 0.0;   // innovation^2/variance beyond which a reading is refused; 0: none is
-  bool euler = false;  // x + h f(x) instead of the exact flow
+  double gate = 0.0;     // innovation^2/variance beyond which a reading is refused; 0: none is
+  bool euler = false;    // x + h f(x) instead of the exact flow
+  bool generate = true;  // straight-line code where the model's slopes are constant (filter_program.h)
+  bool compile = true;   // ... by the system's compiler
 };
 
 class Filter {
@@ -56,6 +58,7 @@ class Filter {
 
   // Of the last prediction, for the smoother: d x(t + h)/d x. Empty where the estimator has none.
   virtual const Matrix& transition() const { return phi_; }
+  virtual std::string executor() const { return "compiled model, matrices"; }
   const Vector& process_noise() const { return q_; }
   virtual void set_process_noise(const Vector& variance_per_step) { q_ = variance_per_step; }
 

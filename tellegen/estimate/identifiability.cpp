@@ -67,19 +67,6 @@ ReadingTimes reading_times(const Record& record) {
   return times;
 }
 
-void check_noise(const Model& model, const std::vector<int>& sensors) {
-  std::vector<Fault> faults;
-  for (int s : sensors) {
-    const ModelOutput& sensor = model.outputs[static_cast<std::size_t>(s)];
-    if (sensor.noise && *sensor.noise > 0.0) continue;
-    faults.push_back({sensor.place,
-                      "T612",
-                      fmt::format("sensor '{}' has no noise", sensor.name),
-                      {"what can be known depends on it: write noise = \"...\", its standard deviation"}});
-  }
-  if (!faults.empty()) throw ModelError(std::move(faults));
-}
-
 double moved_part(std::size_t quantity, double part) {
   const double golden = 0.6180339887498949 * static_cast<double>(quantity + 1);
   const double size = part * (0.4 + 0.6 * (golden - std::floor(golden)));

@@ -25,13 +25,10 @@ ReadingTimes reading_times(const Record& record);
 
 // `parameters`: indices into model.parameters, at their present numbers; the record gives the times, the
 // sensors, known inputs, and which readings are missing (none where it has no readings). Throws ModelError:
-// T611 where there is no sensor or nothing is asked for, T612 where a sensor has no noise; SimulationError
+// T611 where there is no sensor or nothing is asked for, T598 where a sensor has no noise; SimulationError
 // where the run fails.
 Knowledge parameter_knowledge(const Model& model, const Record& record, const std::vector<int>& parameters,
                               double limit);
-
-// T612 unless each has a noise above zero.
-void check_noise(const Model& model, const std::vector<int>& sensors);
 
 // How far a quantity is moved to look whether something holds elsewhere too: some other part for each.
 double moved_part(std::size_t quantity, double part);

@@ -38,7 +38,7 @@ double interval_of(const std::vector<double>& t) {
   double interval = *middle;
   for (std::size_t k = 1;; k = std::min(2 * k, t.size() - 1)) {
     const double span = t[k] - t[0], count = std::round(span / interval);
-    if (count >= 1.0) interval = span / count;
+    if (count >= 1.0 && std::abs(span / interval - count) < 0.3) interval = span / count;
     if (k == t.size() - 1) break;
   }
   const double round = std::strtod(fmt::format("{:.9g}", interval).c_str(), nullptr);

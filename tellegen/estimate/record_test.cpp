@@ -105,6 +105,11 @@ TEST_F(RecordFile, the_step_is_that_of_the_file_whatever_digits_its_times_have) 
   EXPECT_EQ(record.steps, 3000);
   EXPECT_NEAR(record.step, 1.0 / 3000.0, 1e-9);
   EXPECT_EQ(record.counts[0].missing, 0);
+  // Rows between the regular ones do not confuse it.
+  EXPECT_EQ(
+      read("t,Ta [K]\n0,300\n0.5,301\n1,302\n2,303\n3,304\n4,305\n", {.sensors = {0}, .resample = "nearest"})
+          .step,
+      1.0);
   EXPECT_EQ(read("t,Ta [K]\n0.1,300\n0.2,301\n0.3,302\n0.4,303\n").step, 0.1);
 }
 
@@ -205,6 +210,7 @@ TEST_F(RecordFile, every_fault_of_the_file_is_told_with_its_line) {
             std::string::npos);
   EXPECT_NE(faults_of("t,Ta_V\n0,1\n").find("T593: the unit of column 'Ta_V' does not convert"),
             std::string::npos);
+  EXPECT_NE(faults_of("t;Ta\n0;1\n").find("commas separate cells"), std::string::npos);
   EXPECT_NE(faults_of("Ta\n1\n").find("T591: no column for the time"), std::string::npos);
   EXPECT_NE(faults_of("t,Ta,Ta [K]\n0,1,1\n").find("T591: two columns for sensor 'Ta'"), std::string::npos);
   EXPECT_NE(faults_of("").find("T590: the data file is empty"), std::string::npos);

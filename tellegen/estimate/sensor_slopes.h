@@ -1,6 +1,9 @@
 // What the sensors would read, and how that changes with the unknowns: the model's run and its exact
 // derivatives (sensitivity/run.h) on the rows of a record. Calibration, the Cramer-Rao bound and "what can be
 // known" all rest on it.
+//
+// Linear models without events are discretised exactly ("exact"): what is left is rounding. Others take steps
+// of bdf2, no longer than the record's; halving them divides their error by four.
 #pragma once
 
 #include <span>

@@ -21,20 +21,11 @@ SimulationOptions integration_of(const std::string& method, double step = 0.0) {
   return options;
 }
 
-std::vector<int> parameters_of(const Model& model, const std::vector<std::string>& names) {
-  std::vector<int> found;
-  for (const std::string& name : names)
-    for (std::size_t k = 0; k < model.parameters.size(); ++k)
-      if (model.parameters[k].name == name) found.push_back(static_cast<int>(k));
-  EXPECT_EQ(found.size(), names.size());
-  return found;
-}
-
 TEST(Timing, x) {
   if (!std::getenv("TIMING")) GTEST_SKIP();
-  const Model model = model_of(inverter_components());
+  const Model model = shipped_model("inverter");
   const auto p = parameters_of(model, {"R_dbc", "R_hs", "R_w", "C_dbc", "C_hs", "C_w"});
-  const Record record = rows_of({0, 1, 2}, 1e-3, 5001);
+  const Record record = rows_of(sensors_of(model, {"S1", "S_hs", "S_w"}), 1e-3, 5001);
   const auto exact = sensor_slopes(model, record, p, integration_of("exact"));
   for (std::string method : {"exact", "tr", "bdf2", "bdf3"}) {
     SensorRun run(model, record, p, integration_of(method));

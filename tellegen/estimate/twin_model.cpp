@@ -433,6 +433,11 @@ void TwinModel::clamp(Vector& x) const {
     x[static_cast<long>(k)] = std::clamp(x[static_cast<long>(k)], bounds_[k].first, bounds_[k].second);
 }
 
+bool TwinModel::bounded() const {
+  return std::any_of(bounds_.begin(), bounds_.end(),
+                     [](const auto& b) { return std::isfinite(b.first) || std::isfinite(b.second); });
+}
+
 ModelUnknown::Coordinate chosen_coordinate(const Model& model, const ModelUnknown& unknown) {
   const double start = unknown.start.value_or(model.parameters[unknown.parameter].number);
   if (!(start > 0.0) || unknown.varies == Varies::oscillator) return Coordinate::value;

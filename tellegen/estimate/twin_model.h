@@ -84,6 +84,7 @@ class TwinModel {
 
   // Unknowns stay within their bounds, in their coordinates.
   void clamp(Vector& x) const;
+  bool bounded() const;  // some of them have bounds
 
   // For the form with the rates as states (ekf-perfect): by what each state's rate is multiplied in its
   // terminal equation, at x; and how that changes with the states. `stored`: which states are the model's

@@ -122,9 +122,12 @@ class ModelReader {
   void resolve_formula(int scope, Named& named);
   void resolve_everything();
   void resolve_components();
+  void fill_defaults();
   void fill_default(int component, int parameter);
   void set_value(int component, int parameter, Expr value, bool constant, double number, const Place& place);
   void read_initial(int scope, const Value& table, const std::string& prefix);
+  void read_steady(int scope, const Value& entry);
+  bool read_such_that(int scope, const Value& entry, const std::string& name, ModelInitial& initial);
   void read_simulation();
   void check_overrides();
 

@@ -1,0 +1,292 @@
+// tellegen estimate: a model and measurements in; what no sensor reaches out, with its uncertainty.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/model_file.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/study_options.h"
+#include "tellegen/estimate/choice.h"
+#include "tellegen/estimate/estimate.h"
+#include "tellegen/estimate/estimate_table.h"
+#include "tellegen/estimate/filter.h"
+#include "tellegen/results/atomic_file.h"
+#include "tellegen/results/table.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::string_view command_name = "tellegen estimate";
+
+OptionName named(std::string_view option) { return {command_name, option}; }
+
+// The command line as it was typed.
+struct EstimateRequest {
+  std::string file, data, output, estimator, discretisation, sensors, unknowns, inputs, step, late, resample,
+      window, json;
+  std::vector<std::string> set;
+  double gate = 0.0, passes_tolerance = 1e-10;
+  int passes = 1;
+  bool smooth = false, tune = false, interpret = false;
+  CLI::Option* json_option = nullptr;
+};
+
+void check_request(const EstimateRequest& request) {
+  std::vector<std::string> known;
+  for (const EstimatorEntry& e : estimators()) known.emplace_back(e.name);
+  check_choice(named("--estimator"), request.estimator, known);
+  check_choice(named("--discretisation"), request.discretisation, {"exact", "euler"});
+  check_choice(named("--resample"), request.resample, {"exact", "nearest", "linear"});
+  if (!request.output.empty()) check_writable(named("--output"), request.output, {".csv", ".h5", ".hdf5"});
+  if (!request.json.empty()) check_writable(named("--json"), request.json, {".json"});
+  std::error_code ignored;
+  for (const std::string& source : {request.file, request.data})
+    if (!request.output.empty() && fs::equivalent(request.output, source, ignored))
+      throw command_fault(command_name, "T402", fmt::format("--output would replace '{}'", source),
+                          {"this run reads it: choose another name"});
+}
+
+// What the command line says goes before what the model says.
+Model read_model_of(const EstimateRequest& request) {
+  ReadOptions reading;
+  for (const std::string& text : request.set)
+    reading.overrides.push_back(read_assignment(named("--set"), text));
+  Model model = read_model_file(request.file, reading);
+  ModelEstimation& estimation = model.estimation;
+  if (!request.sensors.empty()) estimation.sensors = sensors_named(model, split_list(request.sensors));
+  if (!request.unknowns.empty())
+    estimation.unknowns =
+        request.unknowns == "none" ? std::vector<int>{} : unknowns_named(model, split_list(request.unknowns));
+  if (!request.inputs.empty()) estimation.inputs = split_list(request.inputs);
+  if (!request.estimator.empty()) estimation.estimator = request.estimator;
+  if (!request.step.empty()) estimation.step = read_seconds(named("--step"), request.step);
+  if (!request.late.empty()) estimation.late = read_seconds(named("--late"), request.late);
+  if (!request.resample.empty()) estimation.resample = request.resample;
+  if (request.gate > 0.0) estimation.gate = request.gate;
+  if (estimation.sensors.empty())
+    throw command_fault(command_name, "T621", "there is no sensor to estimate from",
+                        {"add [sensors] to the model, or name some by --sensors"});
+  return model;
+}
+
+std::string share(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? "-"
+                    : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+void print(const Model& model, const Record& record, const Estimate& e) {
+  fmt::print("{}, {}, {} rows every {:g} s\n\n", model.name, e.estimator, record.steps, record.step);
+  for (const std::string& remark : record.remarks) fmt::print("{}\n", remark);
+  const std::size_t width = e.quantities.size();
+  if (!e.t.empty()) {
+    TextTable table{{"estimated", "", "unit", "at the end", "sd", "lowest", "highest"}, {}};
+    constexpr const char* what[] = {"state", "unknown", "sensor", "output"};
+    for (std::size_t q = 0; q < width; ++q) {
+      double low = INFINITY, high = -INFINITY;
+      for (std::size_t row = 0; row < e.t.size(); ++row) {
+        low = std::min(low, e.mean[row * width + q]);
+        high = std::max(high, e.mean[row * width + q]);
+      }
+      const std::string& unit = e.quantities[q].unit;
+      const std::size_t last = (e.t.size() - 1) * width + q;
+      table.rows.push_back({e.quantities[q].name, what[static_cast<int>(e.quantities[q].what)], unit,
+                            brief_number(in_unit(e.mean[last], unit), 7),
+                            brief_number(deviation_in_unit(e.deviation[last], unit), 3),
+                            brief_number(in_unit(low, unit), 7), brief_number(in_unit(high, unit), 7)});
+    }
+    fmt::print("{}\n", to_text(table));
+  }
+  TextTable sensors{{"sensor", "used", "missing", "out of range", "stuck", "refused", "innovation mean",
+                     "variance", "white"},
+                    {}};
+  for (std::size_t s = 0; s < e.sensors.size(); ++s) {
+    const SensorStatistics& a = e.sensors[s];
+    const Record::Count count = s < record.counts.size() ? record.counts[s] : Record::Count{};
+    sensors.rows.push_back({a.name, share(a.used, record.steps), share(a.missing, record.steps),
+                            fmt::format("{}", count.out_of_range), fmt::format("{}", count.stuck),
+                            fmt::format("{}", a.refused), brief_number(a.mean, 2),
+                            brief_number(a.variance, 3),
+                            std::isnan(a.whiteness) ? "-" : brief_number(a.whiteness, 2)});
+  }
+  fmt::print(
+      "{}\ninnovations over their standard deviation: mean 0 and variance 1 are expected; white: probability "
+      "that "
+      "they are not correlated\n",
+      to_text(sensors));
+  for (const auto& [name, noise] : e.tuned)
+    fmt::print("tuned: {} is disturbed by {} in one second\n", name, brief_number(noise));
+  if (e.passes.size() > 1)
+    fmt::print("{} passes; the last changed the unknowns by {:.2g}\n", e.passes.size(),
+               e.passes.back().change);
+  fmt::print("{:.3g} ms for {:.4g} s of data ({:.0f} x real time), {}\n", 1e3 * e.loop_seconds,
+             record.step * static_cast<double>(record.steps),
+             record.step * static_cast<double>(record.steps) / std::max(1e-9, e.loop_seconds), e.executor);
+}
+
+nlohmann::ordered_json to_json(const EstimateRequest& request, const Model& model, const Record& record,
+                               const Estimate& e) {
+  nlohmann::ordered_json json{
+      {"model", model.name},      {"file", request.file},           {"data", request.data},
+      {"estimator", e.estimator}, {"executor", e.executor},         {"rows", e.t.size()},
+      {"step", record.step},      {"loop_seconds", e.loop_seconds}, {"log_likelihood", e.log_likelihood},
+      {"failure", e.failure},     {"warnings", e.warnings},         {"remarks", record.remarks}};
+  const std::size_t width = e.quantities.size();
+  constexpr const char* what[] = {"state", "unknown", "sensor", "output"};
+  for (std::size_t q = 0; q < width && !e.t.empty(); ++q) {
+    const std::string& unit = e.quantities[q].unit;
+    const std::size_t last = (e.t.size() - 1) * width + q;
+    json["estimated"].push_back({{"name", e.quantities[q].name},
+                                 {"what", what[static_cast<int>(e.quantities[q].what)]},
+                                 {"unit", unit},
+                                 {"end", in_unit(e.mean[last], unit)},
+                                 {"deviation", deviation_in_unit(e.deviation[last], unit)}});
+  }
+  for (std::size_t s = 0; s < e.sensors.size(); ++s) {
+    const SensorStatistics& a = e.sensors[s];
+    const Record::Count count = s < record.counts.size() ? record.counts[s] : Record::Count{};
+    json["sensors"].push_back({{"name", a.name},
+                               {"used", a.used},
+                               {"missing", a.missing},
+                               {"refused", a.refused},
+                               {"out_of_range", count.out_of_range},
+                               {"stuck", count.stuck},
+                               {"mean", a.mean},
+                               {"variance", a.variance},
+                               {"whiteness", std::isnan(a.whiteness) ? nlohmann::ordered_json()
+                                                                     : nlohmann::ordered_json(a.whiteness)}});
+  }
+  for (const auto& [name, noise] : e.tuned) json["tuned"][name] = noise;
+  for (const Estimate::Pass& pass : e.passes)
+    json["passes"].push_back({{"unknowns", pass.unknowns}, {"change", pass.change}});
+  return json;
+}
+
+void estimate_command(const EstimateRequest& request) {
+  check_request(request);
+  const Model model = read_model_of(request);
+  RecordOptions reading;
+  reading.sensors = model.estimation.sensors;
+  reading.inputs = model.estimation.inputs;
+  reading.step = model.estimation.step.value_or(0.0);
+  reading.late = model.estimation.late;
+  reading.resample = model.estimation.resample;
+  if (!request.window.empty())
+    std::tie(reading.from, reading.to) = read_window(named("--window"), request.window);
+  const Record record = read_record(model, request.data, reading);
+  EstimateOptions options;
+  options.smooth = request.smooth;
+  options.tune = request.tune;
+  options.euler = request.discretisation == "euler";
+  options.passes = request.passes;
+  options.passes_tolerance = request.passes_tolerance;
+  options.compile = !request.interpret;
+  ProgressBar bar;
+  if (ProgressBar::watched()) options.progress = std::ref(bar);
+  const Estimate e = estimate(model, record, options);
+  // What a filter that lost its way had found is kept, under another name.
+  const auto target = [&](const std::string& path) {
+    return !e.failure.empty() && !is_stream(path) ? partial_path(path) : fs::path(path);
+  };
+  try {
+    if (!request.output.empty()) {
+      const Trajectory table = table_of(e, model, record);
+      if (request.output.ends_with(".csv") || is_stream(request.output))
+        write_csv(target(request.output), table);
+      else
+        write_hdf5(target(request.output), table);
+    }
+    if (!request.json.empty())
+      write_file(target(request.json), json_text(to_json(request, model, record, e)));
+  } catch (const std::runtime_error& error) {
+    throw command_fault(command_name, "T402", error.what());
+  }
+  if (request.json_option->count() > 0 && request.json.empty())
+    fmt::print("{}", json_text(to_json(request, model, record, e)));
+  else if (request.output.empty() || !is_stream(request.output))
+    print(model, record, e);
+  for (const std::string& warning : e.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  if (!e.failure.empty())
+    throw StudyError(
+        request.file, e.failure,
+        {request.output.empty()
+             ? ""
+             : fmt::format("what was estimated until then is in {}", target(request.output).string()),
+         "the model or its noise does not explain the readings; check --estimate tells what can be known"});
+  if (!request.output.empty() && !is_stream(request.output) && request.json_option->count() == 0)
+    fmt::print("wrote {}\n", request.output);
+}
+
+}  // namespace
+
+void add_estimate(CLI::App& command) {
+  auto request = std::make_shared<EstimateRequest>();
+  EstimateRequest& r = *request;
+  std::string list;
+  for (const EstimatorEntry& e : estimators()) list += (list.empty() ? "" : ", ") + std::string(e.name);
+  command.add_option("FILE", r.file, "model file with [sensors], [unknowns] and [estimate]")->required();
+  command.add_option("--data", r.data, "measurements: a column of times, one for each sensor")
+      ->type_name("F.csv")
+      ->required();
+  const char* what = "What to estimate (over the model's [estimate])";
+  command.add_option("--estimator", r.estimator, list)->type_name("NAME")->group(what);
+  command.add_option("--sensors", r.sensors, "sensors that are used")->type_name("LIST")->group(what);
+  command.add_option("--unknowns", r.unknowns, "numbers that are estimated beside the states; none: no one")
+      ->type_name("LIST")
+      ->group(what);
+  command.add_option("--inputs", r.inputs, "inputs and parameters that the data give")
+      ->type_name("LIST")
+      ->group(what);
+  command.add_option("--set", r.set, "replace a parameter: --set R1=2ohm; once for each")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->group(what);
+  command
+      .add_flag("--smooth", r.smooth, "go back through the record: what each state was, with all readings")
+      ->group(what);
+  command.add_flag("--tune", r.tune, "process noise by maximum likelihood of the innovations")->group(what);
+  command
+      .add_option("--passes", r.passes,
+                  "over the same record at most, each from the unknowns found before (1)")
+      ->type_name("COUNT")
+      ->check(not_positive_count)
+      ->group(what);
+  command
+      .add_option("--passes-tolerance", r.passes_tolerance,
+                  "end where the unknowns change by less, SI (1e-10)")
+      ->type_name("NUMBER")
+      ->check(not_positive)
+      ->group(what);
+  command.add_option("--discretisation", r.discretisation, "exact, or euler")->type_name("NAME")->group(what);
+  const char* data = "How to take the data";
+  command.add_option("--step", r.step, "of the estimator; that of the data if not given")
+      ->type_name("TIME")
+      ->group(data);
+  command.add_option("--window", r.window, "part of the data: 4s:5s")->type_name("FROM:TO")->group(data);
+  command.add_option("--resample", r.resample, "times beside the steps: exact (a fault), nearest, linear")
+      ->type_name("NAME")
+      ->group(data);
+  command.add_option("--late", r.late, "readings may arrive so much later")->type_name("TIME")->group(data);
+  command.add_option("--gate", r.gate, "refuse a reading that is less probable than 1 - this: 0.9999")
+      ->type_name("PROBABILITY")
+      ->check(CLI::Range(0.0, 1.0))
+      ->group(data);
+  command.add_flag("--interpret", r.interpret, "do without the system's C compiler")->group(data);
+  const char* where = "Where to write";
+  command.add_option("--output", r.output, "estimates with their standard deviations, innovations")
+      ->type_name("F.csv|F.h5")
+      ->group(where);
+  r.json_option =
+      command.add_option("--json", r.json, "everything for machines, to a file or standard output")
+          ->type_name("[F.json]")
+          ->expected(0, 1)
+          ->group(where);
+  command.callback([request] { estimate_command(*request); });
+}
+
+}  // namespace tellegen

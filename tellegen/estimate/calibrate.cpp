@@ -1,0 +1,576 @@
+#include "tellegen/estimate/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <unsupported/Eigen/SpecialFunctions>
+
+#include "tellegen/estimate/coordinate.h"
+#include "tellegen/estimate/levenberg.h"
+#include "tellegen/model/parameters.h"
+#include "tellegen/model/reading.h"
+
+namespace tellegen {
+namespace {
+
+using Coordinate = ModelUnknown::Coordinate;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+constexpr double same_place = 0.1;  // standard deviations by which starts that agree may differ
+constexpr int most_restarts = 4;
+constexpr int whiteness_lags = 20;
+// Eigenvalues of J'J with a unit diagonal below this: the readings say nothing about that direction.
+constexpr double open_below = 1e-10;
+
+// splitmix64 [Steele 2014]: the same numbers on every machine.
+class Numbers {
+ public:
+  explicit Numbers(std::uint64_t seed) : state_(seed) {}
+  double between(double low, double high) {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return low + (high - low) * static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+struct Variable {
+  ModelUnknown unknown;
+  std::string name;
+  Coordinate coordinate;
+  double start = 0.0;  // of its number
+
+  double lower() const { return end(unknown.lower, unknown.upper, -infinity, 0.0); }
+  double upper() const { return end(unknown.upper, unknown.lower, infinity, infinity); }
+  bool positive() const { return coordinate == Coordinate::inverse; }
+
+ private:
+  // The inverse of the largest number is the smallest coordinate.
+  double end(const std::optional<double>& own, const std::optional<double>& other, double open,
+             double inverse_open) const {
+    if (coordinate == Coordinate::inverse) return other && *other > 0.0 ? 1.0 / *other : inverse_open;
+    if (!own || (coordinate == Coordinate::logarithm && !(*own > 0.0))) return open;
+    return to_coordinate(coordinate, *own);
+  }
+};
+
+// One stage: a sum of squares in the coordinates of its unknowns.
+class Stage {
+ public:
+  Stage(const Model& model, const Record& record, const CalibrationStage& stage,
+        std::vector<Variable> variables, const CalibrationOptions& options)
+      : model_(model),
+        options_(options),
+        variables_(std::move(variables)),
+        record_(part_of(record, stage)),
+        noise_(noise_of()),
+        run_(model_, record_, indices(), options.integration) {
+    count_readings(stage);
+  }
+
+  StageResult search() {
+    const auto began = std::chrono::steady_clock::now();
+    StageResult result;
+    result.method = run_.method();
+    result.readings = readings_;
+    std::vector<SquaresSearch> searches;
+    for (int k = 0; k < options_.starts; ++k) searches.push_back(search_from(start(k), k, options_.starts));
+    const bool more = options_.restart && options_.starts == 1 && !explains(searches.front());
+    for (int k = 1; more && k <= most_restarts && !explains(searches[best_of(searches)]); ++k)
+      searches.push_back(search_from(start(k), k, most_restarts + 1));
+    result.best = best_of(searches);
+    const SquaresSearch& best = searches[result.best];
+    for (const SquaresSearch& s : searches) result.starts.push_back(told(s));
+    if (best.path.empty()) {
+      result.failure = best.stopped;
+      for (const Variable& v : variables_)
+        result.parameters.push_back({v.unknown.parameter, v.coordinate, v.start, v.start, none, false});
+      return result;
+    }
+    tell_parameters(best, result);
+    compare(searches, result);
+    tell_residuals(best, result);
+    judge(best, more, result);
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    return result;
+  }
+
+ private:
+  std::vector<int> indices() const {
+    std::vector<int> found;
+    for (const Variable& v : variables_) found.push_back(v.unknown.parameter);
+    return found;
+  }
+
+  // The sensors of the stage, and the rows until its window ends: the run begins where the record does.
+  Record part_of(const Record& record, const CalibrationStage& stage) {
+    Record part = record;
+    std::vector<std::size_t> chosen;
+    for (std::size_t s = 0; s < record.sensors.size(); ++s)
+      if (stage.sensors.empty() ||
+          std::find(stage.sensors.begin(), stage.sensors.end(), record.sensors[s]) != stage.sensors.end())
+        chosen.push_back(s);
+    const double slack = 1e-6 * record.step;
+    first_ = 0;
+    if (stage.to)
+      while (part.steps > 0 && record.time(part.steps - 1) > *stage.to + slack) --part.steps;
+    if (stage.from)
+      while (first_ < part.steps && record.time(first_) < *stage.from - slack) ++first_;
+    part.sensors.clear();
+    for (std::size_t s : chosen) part.sensors.push_back(record.sensors[s]);
+    part.readings.clear();
+    for (std::int64_t row = 0; row < part.steps; ++row)
+      for (std::size_t s : chosen) part.readings.push_back(row < first_ ? none : record.reading(row, s));
+    part.given.resize(static_cast<std::size_t>(part.steps) * record.inputs.size());
+    part.arrivals.clear();
+    part.counts.clear();
+    return part;
+  }
+
+  std::vector<double> noise_of() const {
+    std::vector<double> noise;
+    FaultList faults;
+    for (int s : record_.sensors) {
+      const ModelOutput& sensor = model_.outputs[s];
+      noise.push_back(sensor.noise.value_or(0.0));
+      if (!(noise.back() > 0.0))
+        faults.add(sensor.place, "T602", fmt::format("sensor '{}' has no noise", sensor.name),
+                   {"calibration weighs readings by it: write noise = \"0.5 K\", its standard deviation"});
+    }
+    faults.throw_if_any();
+    return noise;
+  }
+
+  void count_readings(const CalibrationStage& stage) {
+    readings_ = std::count_if(record_.readings.begin(), record_.readings.end(),
+                              [](double r) { return !std::isnan(r); });
+    const auto wrong = [&](std::string code, std::string message, std::vector<std::string> details) {
+      Place place = stage.place;
+      if (place.file.empty()) place.file = model_.file.string();
+      throw ModelError({place, std::move(code), std::move(message), std::move(details)});
+    };
+    if (readings_ == 0) {
+      std::vector<std::string> details;
+      if (stage.from || stage.to)
+        details.push_back(fmt::format("the window goes from {:g} s to {:g} s",
+                                      stage.from.value_or(record_.start), stage.to.value_or(infinity)));
+      wrong("T603", "there is no reading to calibrate with", details);
+    }
+    if (readings_ < static_cast<std::int64_t>(variables_.size()))
+      wrong("T604", fmt::format("{} readings cannot determine {} parameters", readings_, variables_.size()),
+            {});
+  }
+
+  std::vector<double> numbers(const Eigen::VectorXd& x) const {
+    std::vector<double> found;
+    for (std::size_t k = 0; k < variables_.size(); ++k)
+      found.push_back(from_coordinate(variables_[k].coordinate, x[static_cast<Eigen::Index>(k)]));
+    return found;
+  }
+
+  // Huber's loss: square up to `robust` standard deviations, straight beyond. How much a residual weighs.
+  double weight(double residual) const {
+    const double size = std::abs(residual);
+    return options_.robust > 0.0 && size > options_.robust ? options_.robust / size : 1.0;
+  }
+  double loss(double residual) const {
+    const double size = std::abs(residual);
+    return options_.robust > 0.0 && size > options_.robust ? options_.robust * (size - 0.5 * options_.robust)
+                                                           : 0.5 * size * size;
+  }
+
+  SquaresPoint at(const Eigen::VectorXd& x) {
+    const auto n = static_cast<Eigen::Index>(variables_.size());
+    SquaresPoint point{0.0, Eigen::VectorXd::Zero(n), Eigen::MatrixXd::Zero(n, n), ""};
+    const std::vector<double> now = numbers(x);
+    const SensorSlopes run = run_.at(now);
+    point.failure = run.failure;
+    if (!run.failure.empty()) return point;
+    Eigen::VectorXd slope(n), inner(n);
+    for (Eigen::Index k = 0; k < n; ++k) inner[k] = value_slope(variables_[k].coordinate, x[k]);
+    const std::size_t width = record_.sensors.size();
+    for (std::int64_t row = first_; row < record_.steps; ++row)
+      for (std::size_t s = 0; s < width; ++s) {
+        const double reading = record_.reading(row, s);
+        if (std::isnan(reading)) continue;
+        const std::size_t i = static_cast<std::size_t>(row) * width + s;
+        const double residual = (run.values[i] - reading) / noise_[s];
+        for (Eigen::Index k = 0; k < n; ++k)
+          slope[k] = run.slopes[i * variables_.size() + static_cast<std::size_t>(k)] * inner[k] / noise_[s];
+        const double w = weight(residual);
+        point.cost += loss(residual);
+        point.gradient.noalias() += w * residual * slope;
+        point.normal.selfadjointView<Eigen::Lower>().rankUpdate(slope, w);
+      }
+    point.normal.triangularView<Eigen::StrictlyUpper>() = point.normal.transpose();
+    if (options_.prior)
+      for (Eigen::Index k = 0; k < n; ++k)
+        if (const auto& deviation = variables_[k].unknown.deviation; deviation && *deviation > 0.0) {
+          const double residual = (now[k] - variables_[k].start) / *deviation, by = inner[k] / *deviation;
+          point.cost += 0.5 * residual * residual;
+          point.gradient[k] += residual * by;
+          point.normal(k, k) += by * by;
+        }
+    if (!std::isfinite(point.cost) || !point.gradient.allFinite() || !point.normal.allFinite())
+      point.failure = "the derivatives of the readings are not finite";
+    return point;
+  }
+
+  // The k-th start: the unknowns' own, then anywhere between the bounds; in ratios where these are positive.
+  Eigen::VectorXd start(int k) const {
+    Eigen::VectorXd x(static_cast<Eigen::Index>(variables_.size()));
+    Numbers random(options_.seed + 0x51ed2701 * static_cast<std::uint64_t>(k));
+    for (std::size_t i = 0; i < variables_.size(); ++i) {
+      const Variable& v = variables_[i];
+      double number = v.start;
+      if (k > 0) {
+        const double size = std::abs(v.start) > 0.0 ? std::abs(v.start) : v.unknown.deviation.value_or(1.0);
+        double low = v.unknown.lower.value_or(v.start > 0.0 ? size / 10.0 : v.start - 10.0 * size);
+        double high = v.unknown.upper.value_or(v.start > 0.0 ? size * 10.0 : v.start + 10.0 * size);
+        if (low == 0.0 && v.start > 0.0) low = size / 10.0;
+        number =
+            low > 0.0 ? std::exp(random.between(std::log(low), std::log(high))) : random.between(low, high);
+      }
+      x[static_cast<Eigen::Index>(i)] = to_coordinate(v.coordinate, number);
+    }
+    return x;
+  }
+
+  SquaresSearch search_from(const Eigen::VectorXd& x, int k, int of) {
+    if (options_.progress) options_.progress(of > 1 ? fmt::format("start {} of {}", k + 1, of) : "searching");
+    const auto n = static_cast<Eigen::Index>(variables_.size());
+    SquaresProblem problem;
+    problem.at = [this](const Eigen::VectorXd& point) { return at(point); };
+    problem.lower.resize(n);
+    problem.upper.resize(n);
+    problem.longest = Eigen::VectorXd::Constant(n, infinity);
+    for (std::size_t i = 0; i < variables_.size(); ++i) {
+      const auto at = static_cast<Eigen::Index>(i);
+      problem.lower[at] = variables_[i].lower();
+      problem.upper[at] = variables_[i].upper();
+      problem.positive.push_back(variables_[i].positive());
+      if (variables_[i].coordinate == Coordinate::logarithm) problem.longest[at] = std::log(10.0);
+    }
+    return levenberg_marquardt(problem, x, options_.most_iterations);
+  }
+
+  static std::size_t best_of(const std::vector<SquaresSearch>& searches) {
+    std::size_t best = 0;
+    const auto rank = [](const SquaresSearch& s) { return s.path.empty() ? infinity : s.point.cost; };
+    for (std::size_t k = 1; k < searches.size(); ++k)
+      if (rank(searches[k]) < rank(searches[best])) best = k;
+    return best;
+  }
+
+  double freedom() const {
+    return std::max(1.0, static_cast<double>(readings_) - static_cast<double>(variables_.size()));
+  }
+  // Residuals as large as the noise says, within what chance allows.
+  bool explains(const SquaresSearch& s) const {
+    return s.converged && 2.0 * s.point.cost / freedom() < 1.0 + 6.0 * std::sqrt(2.0 / freedom());
+  }
+
+  CalibrationStart told(const SquaresSearch& s) const {
+    CalibrationStart told;
+    told.numbers = numbers(s.x);
+    told.cost = s.path.empty() ? infinity : s.point.cost;
+    told.converged = s.converged;
+    told.evaluations = s.evaluations;
+    told.stopped = s.stopped;
+    for (const auto& visit : s.path) told.path.push_back({numbers(visit.x), visit.cost, visit.step});
+    return told;
+  }
+
+  // Standard deviations and correlations from J'J; directions in which it is zero, in words.
+  void tell_parameters(const SquaresSearch& best, StageResult& result) {
+    const std::size_t n = variables_.size();
+    const std::vector<double> after = numbers(best.x);
+    std::vector<int> free;
+    deviations_.assign(n, none);
+    for (std::size_t k = 0; k < n; ++k)
+      if (!best.at_bound[k]) free.push_back(static_cast<int>(k));
+    const auto m = static_cast<Eigen::Index>(free.size());
+    Eigen::VectorXd scale(m);
+    std::vector<char> open(n, 0);
+    for (Eigen::Index i = 0; i < m; ++i) {
+      const double d = best.point.normal(free[i], free[i]);
+      // A number that could be anything from nothing to a million times itself is not determined.
+      const double by = value_slope(variables_[free[i]].coordinate, best.x[free[i]]);
+      const double relative = std::sqrt(d) / std::abs(by) * std::abs(after[free[i]]);
+      scale[i] = d > 0.0 ? 1.0 / std::sqrt(d) : 0.0;
+      if (!(relative > 1e-6)) {
+        open[free[i]] = 1;
+        result.open.push_back(fmt::format("{}: no reading depends on it", variables_[free[i]].name));
+      }
+    }
+    Eigen::MatrixXd a(m, m);
+    for (Eigen::Index i = 0; i < m; ++i)
+      for (Eigen::Index j = 0; j < m; ++j)
+        a(i, j) = open[free[i]] || open[free[j]] ? (i == j ? 1.0 : 0.0)
+                                                 : scale[i] * best.point.normal(free[i], free[j]) * scale[j];
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(a);
+    Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(m, m);
+    for (Eigen::Index k = 0; k < m; ++k) {
+      const auto direction = eigen.eigenvectors().col(k);
+      if (eigen.eigenvalues()[k] > open_below) {
+        covariance += direction * direction.transpose() / eigen.eigenvalues()[k];
+        continue;
+      }
+      for (Eigen::Index i = 0; i < m; ++i)
+        if (std::abs(direction[i]) > 1e-3) open[free[i]] = 1;
+      result.open.push_back(joined(in_per_cent(direction, scale, free, best, after)) +
+                            ": together these leave every reading as it is");
+    }
+    result.correlation.assign(n * n, 0.0);
+    for (std::size_t k = 0; k < n; ++k) result.correlation[k * n + k] = 1.0;
+    std::vector<double> sign(n, 1.0);
+    for (Eigen::Index i = 0; i < m; ++i) {
+      const int k = free[i];
+      const double slope = value_slope(variables_[k].coordinate, best.x[k]);
+      sign[k] = slope < 0.0 ? -1.0 : 1.0;
+      if (!open[k]) deviations_[k] = std::abs(slope) * scale[i] * std::sqrt(covariance(i, i));
+    }
+    for (Eigen::Index i = 0; i < m; ++i)
+      for (Eigen::Index j = 0; j < m; ++j)
+        if (i != j && !open[free[i]] && !open[free[j]])
+          result.correlation[static_cast<std::size_t>(free[i]) * n + static_cast<std::size_t>(free[j])] =
+              sign[free[i]] * sign[free[j]] * covariance(i, j) /
+              std::sqrt(covariance(i, i) * covariance(j, j));
+    for (std::size_t k = 0; k < n; ++k)
+      result.parameters.push_back({variables_[k].unknown.parameter, variables_[k].coordinate,
+                                   variables_[k].start, after[k], deviations_[k], best.at_bound[k] != 0});
+  }
+
+  // An open direction in per cent of each number, the largest of them 1 %.
+  std::vector<std::string> in_per_cent(const Eigen::VectorXd& direction, const Eigen::VectorXd& scale,
+                                       const std::vector<int>& free, const SquaresSearch& best,
+                                       const std::vector<double>& after) {
+    std::vector<double> change(free.size());
+    double largest = 0.0;
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      const auto at = static_cast<Eigen::Index>(i);
+      if (std::abs(direction[at]) < 1e-3) continue;
+      change[i] = direction[at] * scale[at] * value_slope(variables_[free[i]].coordinate, best.x[free[i]]) /
+                  std::abs(after[free[i]]);
+      if (std::abs(change[i]) > std::abs(largest)) largest = change[i];
+    }
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < free.size(); ++i)
+      if (change[i] != 0.0)
+        parts.push_back(fmt::format("{} {:+.3g} %", variables_[free[i]].name, change[i] / largest));
+    return parts;
+  }
+
+  void compare(const std::vector<SquaresSearch>& searches, StageResult& result) {
+    const auto& best = searches[result.best];
+    const std::vector<double> there = numbers(best.x);
+    for (std::size_t s = 0; s < searches.size(); ++s) {
+      if (!searches[s].converged) continue;
+      const std::vector<double> here = numbers(searches[s].x);
+      bool same = true;
+      for (std::size_t k = 0; k < here.size(); ++k)
+        if (!std::isnan(deviations_[k]) && std::abs(here[k] - there[k]) > same_place * deviations_[k])
+          same = false;
+      result.starts[s].agrees = same && searches[s].point.cost - best.point.cost < 0.01;
+    }
+  }
+
+  void tell_residuals(const SquaresSearch& best, StageResult& result) {
+    const SensorSlopes run = run_.at(numbers(best.x));
+    const std::size_t width = record_.sensors.size();
+    double total = 0.0;
+    for (std::size_t s = 0; s < width; ++s) {
+      SensorStatistics statistics;
+      statistics.name = model_.outputs[record_.sensors[s]].name;
+      std::vector<double> residuals;  // NaN where there is no reading
+      double sum = 0.0, squares = 0.0;
+      for (std::int64_t row = first_; row < record_.steps; ++row) {
+        const double residual =
+            (record_.reading(row, s) - run.values[static_cast<std::size_t>(row) * width + s]) / noise_[s];
+        residuals.push_back(residual);
+        if (std::isnan(residual)) {
+          ++statistics.missing;
+          continue;
+        }
+        ++statistics.used;
+        sum += residual;
+        squares += residual * residual;
+      }
+      const double count = std::max(1.0, static_cast<double>(statistics.used));
+      statistics.mean = sum / count;
+      statistics.variance = squares / count;
+      statistics.whiteness = whiteness(residuals, statistics.mean);
+      total += squares;
+      result.residual_rms.push_back(noise_[s] * std::sqrt(statistics.variance));
+      result.sensors.push_back(statistics);
+    }
+    result.chi_square = total / freedom();
+  }
+
+  // [Ljung 1978] Biometrika 65, 297: the probability of autocorrelations as large as these in white noise.
+  static double whiteness(const std::vector<double>& residuals, double mean) {
+    const auto size = static_cast<int>(residuals.size());
+    double own = 0.0, count = 0.0;
+    for (double r : residuals)
+      if (!std::isnan(r)) own += (r - mean) * (r - mean), ++count;
+    if (!(own > 0.0) || count < 3.0 * whiteness_lags) return none;
+    double total = 0.0;
+    int lags = 0;
+    for (int lag = 1; lag <= whiteness_lags; ++lag) {
+      double product = 0.0, pairs = 0.0;
+      for (int k = lag; k < size; ++k) {
+        const double both = (residuals[k] - mean) * (residuals[k - lag] - mean);
+        if (!std::isnan(both)) product += both, ++pairs;
+      }
+      if (pairs < whiteness_lags) continue;
+      const double correlation = product / pairs / (own / count);
+      total += correlation * correlation * pairs * (count + 2.0) / count;
+      ++lags;
+    }
+    return lags > 0 ? Eigen::numext::igammac(0.5 * lags, 0.5 * total) : none;
+  }
+
+  void judge(const SquaresSearch& best, bool restarted, StageResult& result) {
+    std::vector<std::string> elsewhere;
+    for (const CalibrationStart& s : result.starts)
+      if (s.converged && !s.agrees) elsewhere.push_back(fmt::format("{:.6g}", s.cost));
+    if (!best.converged)
+      result.failure = best.stopped;
+    else if (!result.open.empty())
+      result.failure = "the readings do not determine all parameters";
+    else if (!elsewhere.empty() && !restarted)
+      result.failure = fmt::format("the starts disagree: the best ends at a cost of {:.6g}, others at {}",
+                                   best.point.cost, joined(elsewhere));
+    if (!elsewhere.empty() && restarted)
+      result.warnings.push_back(
+          fmt::format("the first start ended at a cost of {:.6g}, another at {:.6g}: more starts are safer",
+                      result.starts.front().cost, best.point.cost));
+    for (std::size_t s = 0; s < result.starts.size(); ++s)
+      if (!result.starts[s].converged && s != result.best && !restarted)
+        result.warnings.push_back(fmt::format("start {}: {}", s + 1, result.starts[s].stopped));
+    if (best.converged && !explains(best))
+      result.warnings.push_back(fmt::format(
+          "the residuals are larger than the noise: chi-square is {:.3g} for each degree of freedom, not 1; "
+          "the model or the noise is wrong, and the standard deviations are too small",
+          result.chi_square));
+    if (best.converged && result.chi_square < 1.0 - 6.0 * std::sqrt(2.0 / freedom()))
+      result.warnings.push_back(
+          fmt::format("the residuals are smaller than the noise: chi-square is {:.3g} for each degree of "
+                      "freedom, not 1; the standard deviations are too large",
+                      result.chi_square));
+    for (const SensorStatistics& s : result.sensors)
+      if (s.whiteness < 1e-4)
+        result.warnings.push_back(fmt::format(
+            "the residuals of '{}' are not white: something that the model does not know is in them",
+            s.name));
+    for (const CalibratedParameter& p : result.parameters)
+      if (p.at_bound)
+        result.warnings.push_back(fmt::format("'{}' ended at a bound", model_.parameters[p.parameter].name));
+  }
+
+  const Model& model_;
+  const CalibrationOptions& options_;
+  std::vector<Variable> variables_;
+  std::int64_t first_ = 0;  // row of the window
+  Record record_;
+  std::vector<double> noise_;
+  SensorRun run_;
+  std::int64_t readings_ = 0;
+  std::vector<double> deviations_;  // at the best point
+};
+
+Coordinate coordinate_of(const Model&, const ModelUnknown& unknown, double start) {
+  if (unknown.coordinate != Coordinate::automatic) return unknown.coordinate;
+  return start > 0.0 ? Coordinate::inverse : Coordinate::value;
+}
+
+// What each stage is to find, as far as it can be found: faults of all stages together.
+void check(const Model& model, const Record& record, const std::vector<CalibrationStage>& stages) {
+  FaultList faults;
+  for (const CalibrationStage& stage : stages) {
+    Place place = stage.place;
+    if (place.file.empty()) place.file = model.file.string();
+    if (stage.parameters.empty())
+      faults.add(place, "T601", "there is nothing to calibrate",
+                 {"name parameters: --parameters R_1,R_2, or [unknowns] in the model file"});
+    for (int u : stage.parameters) {
+      const ModelUnknown& unknown = model.unknowns[u];
+      const ModelParameter& parameter = model.parameters[unknown.parameter];
+      if (unknown.varies != ModelUnknown::Varies::constant)
+        faults.add(place, "T605", fmt::format("'{}' varies, and calibration finds constants", parameter.name),
+                   {"an estimator follows it: tellegen estimate"});
+      if (std::find(record.inputs.begin(), record.inputs.end(), parameter.name) != record.inputs.end())
+        faults.add(place, "T605", fmt::format("'{}' is given by the record", parameter.name), {});
+      if (!parameter.value.is_number())
+        faults.add(place, "T605", fmt::format("'{}' follows from other parameters", parameter.name),
+                   {"calibrate what it is made of"});
+    }
+    for (int s : stage.sensors)
+      if (std::find(record.sensors.begin(), record.sensors.end(), s) == record.sensors.end())
+        faults.add(place, "T603", fmt::format("the record has no readings of '{}'", model.outputs[s].name),
+                   {});
+  }
+  faults.throw_if_any();
+}
+
+}  // namespace
+
+CalibrationOptions calibration_options() {
+  CalibrationOptions options;
+  options.integration.method = options.integration.form = options.integration.start = "";
+  options.integration.event_bisections = 0;
+  return options;
+}
+
+bool CalibrationResult::good() const {
+  return std::all_of(stages.begin(), stages.end(), [](const StageResult& s) { return s.failure.empty(); });
+}
+
+CalibrationResult calibrate(const Model& model, const Record& record, std::vector<CalibrationStage> stages,
+                            const CalibrationOptions& options) {
+  if (stages.empty()) {
+    CalibrationStage all;
+    for (std::size_t k = 0; k < model.unknowns.size(); ++k)
+      if (model.unknowns[k].varies == ModelUnknown::Varies::constant)
+        all.parameters.push_back(static_cast<int>(k));
+    stages.push_back(std::move(all));
+  }
+  check(model, record, stages);
+  CalibrationResult result{model, {}};
+  const auto set = [&](int parameter, double number) {
+    set_parameters(result.model, std::span(&parameter, 1), std::span(&number, 1));
+  };
+  for (const CalibrationStage& stage : stages)
+    for (int u : stage.parameters)
+      if (const ModelUnknown& unknown = model.unknowns[u]; unknown.start)
+        set(unknown.parameter, *unknown.start);
+  for (std::size_t k = 0; k < stages.size(); ++k) {
+    std::vector<Variable> variables;
+    for (int u : stages[k].parameters) {
+      Variable v;
+      v.unknown = model.unknowns[u];
+      const ModelParameter& parameter = result.model.parameters[v.unknown.parameter];
+      v.name = parameter.name;
+      v.start = parameter.number;
+      v.coordinate = coordinate_of(result.model, v.unknown, v.start);
+      variables.push_back(std::move(v));
+    }
+    const Model now = result.model;
+    StageResult found = Stage(now, record, stages[k], std::move(variables), options).search();
+    for (const CalibratedParameter& p : found.parameters) set(p.parameter, p.after);
+    const bool failed = found.found().path.empty();
+    result.stages.push_back(std::move(found));
+    if (failed) break;
+  }
+  return result;
+}
+
+}  // namespace tellegen

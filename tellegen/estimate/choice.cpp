@@ -1,0 +1,47 @@
+#include "tellegen/estimate/choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tellegen/model/parameters.h"
+#include "tellegen/model/reading.h"
+
+namespace tellegen {
+
+std::vector<int> sensors_named(const Model& model, const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  for (const ModelOutput& output : model.outputs)
+    if (output.sensor) known.push_back(output.name);  // sensors come first
+  std::vector<int> found;
+  FaultList faults;
+  for (const std::string& name : names) {
+    const auto sensor = std::find(known.begin(), known.end(), name);
+    if (sensor != known.end())
+      found.push_back(static_cast<int>(sensor - known.begin()));
+    else
+      faults.add({model.file.string(), 0}, "T163", fmt::format("there is no sensor '{}'", name),
+                 {did_you_mean(name, known),
+                  known.empty() ? "the model has no [sensors]" : "sensors: " + joined(known)});
+  }
+  faults.throw_if_any();
+  return found;
+}
+
+std::vector<int> unknowns_named(Model& model, const std::vector<std::string>& names) {
+  std::vector<int> found;
+  for (const std::string& name : names) {
+    const int parameter = study_parameter(model, name);
+    const auto known = std::find_if(model.unknowns.begin(), model.unknowns.end(),
+                                    [&](const ModelUnknown& u) { return u.parameter == parameter; });
+    found.push_back(static_cast<int>(known - model.unknowns.begin()));
+    if (known != model.unknowns.end()) continue;
+    ModelUnknown unknown;
+    unknown.parameter = parameter;
+    unknown.place = model.parameters[parameter].place;
+    model.unknowns.push_back(unknown);
+  }
+  return found;
+}
+
+}  // namespace tellegen

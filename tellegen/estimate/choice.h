@@ -1,0 +1,17 @@
+// Sensors and unknowns by name, as a command line gives them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tellegen/model/model.h"
+
+namespace tellegen {
+
+// In Model::outputs. Throws ModelError (T163) with the nearest names.
+std::vector<int> sensors_named(const Model& model, const std::vector<std::string>& names);
+
+// In Model::unknowns; a parameter about which [unknowns] says nothing becomes one. Throws ModelError (T140).
+std::vector<int> unknowns_named(Model& model, const std::vector<std::string>& names);
+
+}  // namespace tellegen
