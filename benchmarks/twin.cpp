@@ -16,6 +16,8 @@ namespace tellegen {
 const std::vector<TwinSection>& twin_sections() {
   static const std::vector<TwinSection> sections{
       {"rc", "the RC benchmark: resistances, capacities, source, state", twin_rc},
+      {"calibration", "batch calibration of the RC benchmark and of the inverter", twin_calibration},
+      {"inverter", "an inverter's junction temperatures from three sensors, cases 1 to 4", twin_inverter},
       {"speed", "a step of the estimator beside a filter written by hand", twin_speed},
       {"soak", "many steps with lost, missing and stuck readings", twin_soak},
   };

@@ -62,6 +62,11 @@ struct OverSeeds {
 };
 
 void twin_rc(Report& report, const TwinBenchmarkOptions& options);
+void twin_calibration(Report& report, const TwinBenchmarkOptions& options);
+void twin_inverter(Report& report, const TwinBenchmarkOptions& options);
+void twin_ageing(Report& report, const TwinBenchmarkOptions& options);
+void twin_tuning(Report& report, const TwinBenchmarkOptions& options);
+void twin_stack(Report& report, const TwinBenchmarkOptions& options);
 void twin_speed(Report& report, const TwinBenchmarkOptions& options);
 void twin_soak(Report& report, const TwinBenchmarkOptions& options);
 

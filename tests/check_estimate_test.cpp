@@ -25,11 +25,12 @@ TEST(CheckEstimate, a_steady_window_tells_resistances_in_json) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto json = nlohmann::json::parse(ran.out);
   EXPECT_TRUE(json.at("all_known"));
-  const auto& quantities = json.at("parameters").at("quantities");
+  const auto& report = json.at("reports").at(0);
+  const auto& quantities = report.at("parameters").at("quantities");
   EXPECT_NEAR(quantities.at(0).at("relative"), 0.0018, 5e-5);
   EXPECT_NEAR(quantities.at(1).at("relative"), 0.0014, 5e-5);
   EXPECT_NEAR(quantities.at(2).at("relative"), 0.0069, 5e-5);
-  EXPECT_FALSE(json.contains("states"));
+  EXPECT_FALSE(report.contains("states"));
 }
 
 TEST(CheckEstimate, wrong_questions_are_told) {

@@ -12,6 +12,7 @@
 #include "tellegen/estimate/smoother.h"
 #include "tellegen/estimate/statistics.h"
 #include "tellegen/estimate/tune.h"
+#include "tellegen/model/parameters.h"
 
 namespace tellegen {
 namespace {
@@ -31,7 +32,7 @@ class Run {
   }
 
   Estimate go() {
-    Model model = model_;
+    Model model = begun();
     std::vector<double> before;
     for (int pass = 0; pass < std::max(1, options_.passes); ++pass) {
       once(model, pass + 1 == options_.passes || options_.passes <= 1);
@@ -66,6 +67,22 @@ class Run {
   static const EstimatorEntry& choose(const Model& model, const EstimateOptions& options) {
     return find_estimator(options.estimator.empty() ? model.estimation.estimator : options.estimator,
                           model.estimation.place);
+  }
+
+  // What begins at a number that the data give (a coolant's temperature) begins at their first row.
+  Model begun() const {
+    Model model = model_;
+    if (record_.given.empty()) return model;
+    std::vector<int> parameters;
+    std::vector<double> values;
+    for (std::size_t k = 0; k < record_.inputs.size(); ++k)
+      for (std::size_t p = 0; p < model.parameters.size(); ++p)
+        if (model.parameters[p].name == record_.inputs[k]) {
+          parameters.push_back(static_cast<int>(p));
+          values.push_back(record_.given[k]);
+        }
+    if (!parameters.empty()) set_parameters(model, parameters, values);
+    return model;
   }
 
   // The covariance begins anew in each pass, and so does the deviation of the start.

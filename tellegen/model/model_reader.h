@@ -86,6 +86,7 @@ class ModelReader {
 
   // model_reader.cpp: structure
   Source source(int scope) { return {*scopes_[scope]->document, faults_}; }
+  static std::unique_ptr<Document> read_document(std::string_view text, const std::filesystem::path& file);
   int open_scope(const Document& document, const std::filesystem::path& folder, std::string prefix,
                  int parent);
   void read_names(int scope, std::string_view section, Named::What what);
