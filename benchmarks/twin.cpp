@@ -54,9 +54,9 @@ double Truth::at(std::size_t row, std::string_view name) const {
   return values[row * names.size() + static_cast<std::size_t>(found - names.begin())];
 }
 
-Truth simulate_truth(const Model& model, double stop, double step) {
+Truth simulate_truth(const Model& model, double stop, double step, const std::string& method) {
   SimulationOptions options;
-  options.method = "exact";
+  options.method = method;
   options.stop = stop;
   options.step = step;
   std::vector<OutputColumn> outputs;
@@ -65,6 +65,12 @@ Truth simulate_truth(const Model& model, double stop, double step) {
   const SimulationResult result = simulation.run();
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   return {result.names, result.t, result.values};
+}
+
+std::vector<double> column_of(const Truth& truth, std::string_view name) {
+  std::vector<double> values;
+  for (std::size_t row = 0; row < truth.t.size(); ++row) values.push_back(truth.at(row, name));
+  return values;
 }
 
 Record noisy_record(const Model& model, const Truth& truth, const std::vector<std::string>& sensors,
