@@ -63,6 +63,7 @@ struct OverSeeds {
 };
 
 void twin_rc(Report& report, const TwinBenchmarkOptions& options);
+void twin_calibration(Report& report, const TwinBenchmarkOptions& options);
 void twin_inverter(Report& report, const TwinBenchmarkOptions& options);
 void twin_ageing(Report& report, const TwinBenchmarkOptions& options);
 void twin_tuning(Report& report, const TwinBenchmarkOptions& options);

@@ -28,8 +28,10 @@ void add_library(CLI::App& command);
 void add_sensitivity(CLI::App& command);
 void add_rank(CLI::App& command);
 void add_optimize(CLI::App& command);
+void add_calibrate(CLI::App& command);
 void add_estimate(CLI::App& command);
 void add_synthesize(CLI::App& command);
+void add_report(CLI::App& command);
 void add_benchmark(CLI::App& command);
 
 class StudyError : public std::runtime_error {

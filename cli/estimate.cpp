@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/study_options.h"
+#include "cli/twin_report.h"
 #include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/estimate.h"
 #include "tellegen/estimate/estimate_table.h"
@@ -34,6 +35,7 @@ struct EstimateRequest {
   double gate = 0.0, passes_tolerance = 1e-10;
   int passes = 1;
   bool smooth = false, tune = false, interpret = false;
+  TwinReportRequest report;
   CLI::Option* json_option = nullptr;
 };
 
@@ -50,6 +52,7 @@ void check_request(const EstimateRequest& request) {
     if (!request.output.empty() && fs::equivalent(request.output, source, ignored))
       throw command_fault(command_name, "T402", fmt::format("--output would replace '{}'", source),
                           {"this run reads it: choose another name"});
+  check_report(command_name, request.report, {request.file, request.data, request.report.truth});
 }
 
 // What the command line says goes before what the model says.
@@ -206,6 +209,11 @@ void estimate_command(const EstimateRequest& request) {
   } catch (const std::runtime_error& error) {
     throw command_fault(command_name, "T402", error.what());
   }
+  if (!request.report.report.empty()) {
+    TwinReportRequest report = request.report;
+    report.report = target(report.report).string();
+    write_twin_report(command_name, report, model, estimate_part(model, record, e, report));
+  }
   if (request.json_option->count() > 0 && request.json.empty())
     fmt::print("{}", json_text(to_json(request, model, record, e)));
   else if (request.output.empty() || !is_stream(request.output))
@@ -218,8 +226,9 @@ void estimate_command(const EstimateRequest& request) {
              ? ""
              : fmt::format("what was estimated until then is in {}", target(request.output).string()),
          "the model or its noise does not explain the readings; check --estimate tells what can be known"});
-  if (!request.output.empty() && !is_stream(request.output) && request.json_option->count() == 0)
-    fmt::print("wrote {}\n", request.output);
+  if (request.json_option->count() == 0)
+    for (const std::string& file : {request.output, request.report.report})
+      if (!file.empty() && !is_stream(file)) fmt::print("wrote {}\n", file);
 }
 
 }  // namespace
@@ -286,6 +295,7 @@ void add_estimate(CLI::App& command) {
           ->type_name("[F.json]")
           ->expected(0, 1)
           ->group(where);
+  add_estimate_report_options(command, r.report);
   command.callback([request] { estimate_command(*request); });
 }
 

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <unsupported/Eigen/SpecialFunctions>
 
 #include "tellegen/estimate/coordinate.h"
 #include "tellegen/estimate/levenberg.h"
+#include "tellegen/estimate/statistics.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 
@@ -23,7 +23,6 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 constexpr double same_place = 0.1;  // standard deviations by which starts that agree may differ
 constexpr int most_restarts = 4;
-constexpr int whiteness_lags = 20;
 // Eigenvalues of J'J with a unit diagonal below this: the readings say nothing about that direction.
 constexpr double open_below = 1e-10;
 
@@ -79,7 +78,6 @@ class Stage {
   StageResult search() {
     const auto began = std::chrono::steady_clock::now();
     StageResult result;
-    result.method = run_.method();
     result.readings = readings_;
     std::vector<SquaresSearch> searches;
     for (int k = 0; k < options_.starts; ++k) searches.push_back(search_from(start(k), k, options_.starts));
@@ -87,7 +85,9 @@ class Stage {
     for (int k = 1; more && k <= most_restarts && !explains(searches[best_of(searches)]); ++k)
       searches.push_back(search_from(start(k), k, most_restarts + 1));
     result.best = best_of(searches);
+    refine(searches[result.best]);
     const SquaresSearch& best = searches[result.best];
+    result.method = fmt::format("{}, steps of {:g} s", run_.method(), run_.step());
     for (const SquaresSearch& s : searches) result.starts.push_back(told(s));
     if (best.path.empty()) {
       result.failure = best.stopped;
@@ -136,16 +136,9 @@ class Stage {
   }
 
   std::vector<double> noise_of() const {
+    check_noise(model_, record_.sensors);
     std::vector<double> noise;
-    FaultList faults;
-    for (int s : record_.sensors) {
-      const ModelOutput& sensor = model_.outputs[s];
-      noise.push_back(sensor.noise.value_or(0.0));
-      if (!(noise.back() > 0.0))
-        faults.add(sensor.place, "T602", fmt::format("sensor '{}' has no noise", sensor.name),
-                   {"calibration weighs readings by it: write noise = \"0.5 K\", its standard deviation"});
-    }
-    faults.throw_if_any();
+    for (int s : record_.sensors) noise.push_back(*model_.outputs[s].noise);
     return noise;
   }
 
@@ -260,6 +253,22 @@ class Stage {
       if (variables_[i].coordinate == Coordinate::logarithm) problem.longest[at] = std::log(10.0);
     }
     return levenberg_marquardt(problem, x, options_.most_iterations);
+  }
+
+  // The steps were chosen at the start. Where the numbers found need shorter ones, the search goes on with
+  // them.
+  void refine(SquaresSearch& best) {
+    if (!best.converged || !options_.integration.method.empty()) return;
+    Model found = model_;
+    set_parameters(found, indices(), numbers(best.x));
+    SensorRun there(found, record_, indices(), options_.integration);
+    if (there.method() == run_.method() && there.step() >= run_.step()) return;
+    run_ = std::move(there);
+    SquaresSearch more = search_from(best.x, 0, 1);
+    if (more.path.empty()) return;
+    more.evaluations += best.evaluations;
+    more.path.insert(more.path.begin(), best.path.begin(), best.path.end());
+    best = std::move(more);
   }
 
   static std::size_t best_of(const std::vector<SquaresSearch>& searches) {
@@ -407,35 +416,12 @@ class Stage {
       const double count = std::max(1.0, static_cast<double>(statistics.used));
       statistics.mean = sum / count;
       statistics.variance = squares / count;
-      statistics.whiteness = whiteness(residuals, statistics.mean);
+      statistics.whiteness = whiteness(residuals);
       total += squares;
       result.residual_rms.push_back(noise_[s] * std::sqrt(statistics.variance));
       result.sensors.push_back(statistics);
     }
     result.chi_square = total / freedom();
-  }
-
-  // [Ljung 1978] Biometrika 65, 297: the probability of autocorrelations as large as these in white noise.
-  static double whiteness(const std::vector<double>& residuals, double mean) {
-    const auto size = static_cast<int>(residuals.size());
-    double own = 0.0, count = 0.0;
-    for (double r : residuals)
-      if (!std::isnan(r)) own += (r - mean) * (r - mean), ++count;
-    if (!(own > 0.0) || count < 3.0 * whiteness_lags) return none;
-    double total = 0.0;
-    int lags = 0;
-    for (int lag = 1; lag <= whiteness_lags; ++lag) {
-      double product = 0.0, pairs = 0.0;
-      for (int k = lag; k < size; ++k) {
-        const double both = (residuals[k] - mean) * (residuals[k - lag] - mean);
-        if (!std::isnan(both)) product += both, ++pairs;
-      }
-      if (pairs < whiteness_lags) continue;
-      const double correlation = product / pairs / (own / count);
-      total += correlation * correlation * pairs * (count + 2.0) / count;
-      ++lags;
-    }
-    return lags > 0 ? Eigen::numext::igammac(0.5 * lags, 0.5 * total) : none;
   }
 
   void judge(const SquaresSearch& best, bool restarted, StageResult& result) {
@@ -487,9 +473,14 @@ class Stage {
   std::vector<double> deviations_;  // at the best point
 };
 
-Coordinate coordinate_of(const Model&, const ModelUnknown& unknown, double start) {
+Coordinate coordinate_of(const Model& model, ModelUnknown unknown, double start) {
   if (unknown.coordinate != Coordinate::automatic) return unknown.coordinate;
-  return start > 0.0 ? Coordinate::inverse : Coordinate::value;
+  unknown.start = start;
+  try {
+    return chosen_coordinate(model, unknown);
+  } catch (const ModelError&) {  // events, or no minimal form: most numbers divide something
+    return start > 0.0 ? Coordinate::inverse : Coordinate::value;
+  }
 }
 
 // What each stage is to find, as far as it can be found: faults of all stages together.

@@ -2,8 +2,9 @@
 // derivatives (sensitivity/run.h) on the rows of a record. Calibration, the Cramer-Rao bound and "what can be
 // known" all rest on it.
 //
-// Linear models without events are discretised exactly ("exact"): what is left is rounding. Others take steps
-// of bdf2, no longer than the record's; halving them divides their error by four.
+// By default bdf3 with steps no longer than the record's, and so short that they change no reading by more
+// than a hundredth of noise/sqrt(rows), the least that the record could tell; where that needs too many
+// steps, "exact" for linear models.
 #pragma once
 
 #include <span>
@@ -28,7 +29,7 @@ struct SensorSlopes {
 
 // The record gives the rows, the sensors and the known inputs; its readings are not looked at. `parameters`:
 // indices into model.parameters, at their present numbers. `integration`: method and step over what the model
-// says; by default steps of the record's rows, "exact" where the model is linear, otherwise bdf2.
+// says; by default the best, see above.
 SensorSlopes sensor_slopes(const Model& model, const Record& record, const std::vector<int>& parameters,
                            const SimulationOptions& integration);
 
@@ -46,6 +47,8 @@ class SensorRun {
   double step() const { return simulation_.step; }
 
  private:
+  void choose_steps(const Record& record);
+  std::vector<double> values(const SimulationOptions& options) const;
   SensorSlopes run();
 
   Model model_;  // with the record's inputs

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
-#include <chrono>
+#include <array>
 #include <cmath>
 
 #include "tellegen/estimate/test_twin.h"
@@ -12,37 +11,102 @@
 namespace tellegen {
 namespace {
 
-SimulationOptions integration_of(const std::string& method, double step = 0.0) {
+SimulationOptions integration_of(const std::string& method) {
   SimulationOptions options;
   options.method = method;
   options.form = options.start = "";
-  options.step = step;
-  options.compile = std::getenv("TIMING") != nullptr;
+  options.compile = false;
   return options;
 }
 
-TEST(Timing, x) {
-  if (!std::getenv("TIMING")) GTEST_SKIP();
-  const Model model = shipped_model("inverter");
-  const auto p = parameters_of(model, {"R_dbc", "R_hs", "R_w", "C_dbc", "C_hs", "C_w"});
-  const Record record = rows_of(sensors_of(model, {"S1", "S_hs", "S_w"}), 1e-3, 5001);
-  const auto exact = sensor_slopes(model, record, p, integration_of("exact"));
-  for (std::string method : {"exact", "tr", "bdf2", "bdf3"}) {
-    SensorRun run(model, record, p, integration_of(method));
-    std::vector<double> n;
-    for (int k : p) n.push_back(model.parameters[k].number);
-    run.at(n);
-    const auto t = std::chrono::steady_clock::now();
-    for (int k = 0; k < 5; ++k) run.at(n);
-    const double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count() / 5;
-    const auto got = run.at(n);
-    double worst = 0, ws = 0;
-    for (std::size_t k = 0; k < got.values.size(); ++k)
-      worst = std::max(worst, std::abs(got.values[k] - exact.values[k]));
-    for (std::size_t k = 0; k < got.slopes.size(); ++k)
-      ws = std::max(ws, std::abs(got.slopes[k] - exact.slopes[k]) * n[k % 6]);
-    fmt::print("{} {:.4f} s worst {} {} K\n", run.method(), s, worst, ws);
+const std::vector<std::string> resistances_and_capacities{"R1", "R2", "R3", "C1", "C2"};
+
+TEST(SensorSlopes, are_the_differences_of_runs) {
+  Model model = twin_model_file("rc-thermal/network.toml");
+  const auto wrt = parameters_of(model, resistances_and_capacities);
+  const Record record = rows_of(sensors_of(model, {"S1", "S3"}), 0.05, 41);
+  const SensorSlopes at = sensor_slopes(model, record, wrt, integration_of(""));
+  ASSERT_EQ(at.failure, "");
+  ASSERT_EQ(at.slopes.size(), 41u * 2 * 5);
+  for (std::size_t p = 0; p < wrt.size(); ++p) {
+    const double number = model.parameters[wrt[p]].number, h = 1e-4 * number;
+    Model moved = model;
+    set_parameters(moved, std::array{wrt[p]}, std::array{number + h});
+    const SensorSlopes high = sensor_slopes(moved, record, {}, integration_of("exact"));
+    set_parameters(moved, std::array{wrt[p]}, std::array{number - h});
+    const SensorSlopes low = sensor_slopes(moved, record, {}, integration_of("exact"));
+    for (std::int64_t row = 0; row < 41; ++row)
+      for (std::size_t s = 0; s < 2; ++s) {
+        const double difference = (high.values[row * 2 + s] - low.values[row * 2 + s]) / (2 * h);
+        EXPECT_NEAR(at.slope(row, s, p) * number, difference * number, 2e-3) << row << " " << s << " " << p;
+      }
   }
+}
+
+// The default falsifies no reading by what the record could tell, however far apart its rows are.
+TEST(SensorSlopes, steps_follow_the_record) {
+  const Model model = twin_model_file("rc-thermal/network.toml");
+  for (const auto& [step, rows] : {std::pair(1e-3, 501), std::pair(0.1, 51), std::pair(5.0, 21)}) {
+    const Record record = rows_of(sensors_of(model, {"S1", "S2", "S3"}), step, rows);
+    const SensorSlopes exact = sensor_slopes(model, record, {}, integration_of("exact"));
+    SensorRun run(model, record, parameters_of(model, {"C1", "C2"}), integration_of(""));
+    const SensorSlopes got = run.at(std::array{0.1, 0.2});
+    ASSERT_EQ(got.failure, "");
+    for (std::size_t k = 0; k < got.values.size(); ++k)
+      ASSERT_NEAR(got.values[k], exact.values[k], 0.01 * 0.5 / std::sqrt(rows)) << step << " " << k;
+  }
+}
+
+TEST(SensorSlopes, a_record_that_begins_later_still_runs_from_zero) {
+  const Model model = twin_model_file("rc-thermal/network.toml");
+  Record whole = rows_of(sensors_of(model, {"S2"}), 0.01, 101), late = whole;
+  late.start = 0.5;
+  late.steps = 51;
+  const SensorSlopes all = sensor_slopes(model, whole, {}, integration_of("exact"));
+  const SensorSlopes end = sensor_slopes(model, late, {}, integration_of("exact"));
+  ASSERT_EQ(end.values.size(), 51u);
+  for (std::size_t k = 0; k < 51; ++k) EXPECT_NEAR(end.values[k], all.values[50 + k], 1e-11);
+  late.start = 0.505;
+  EXPECT_THROW(sensor_slopes(model, late, {}, integration_of("exact")), ModelError);
+}
+
+TEST(SensorSlopes, numbers_that_cannot_be_are_told) {
+  const Model model = twin_model_file("rc-thermal/network.toml");
+  SensorRun run(model, rows_of(sensors_of(model, {"S2"}), 0.1, 11), parameters_of(model, {"C1"}),
+                integration_of(""));
+  EXPECT_NE(run.at(std::array{-1.0}).failure, "");
+  EXPECT_EQ(run.at(std::array{0.1}).failure, "");
+}
+
+// A parameter that the record gives over time: the same as an input of the model.
+TEST(WithInputs, a_parameter_follows_its_column) {
+  const Model model = twin_model_file("rc-thermal/network.toml");
+  Record record = rows_of(sensors_of(model, {"S2", "S3"}), 1e-3, 1001);
+  const Model sine = twin_model_file("rc-thermal/network-sine.toml");
+  const SensorSlopes expected = sensor_slopes(sine, record, {}, integration_of("exact"));
+  record.inputs = {"Q0"};
+  for (std::int64_t row = 0; row < record.steps; ++row)
+    record.given.push_back(10.0 * (1.0 + std::sin(10.0 * std::numbers::pi * record.time(row))));
+  for (const char* method : {"exact", "bdf3"}) {
+    const SensorSlopes got =
+        sensor_slopes(model, record, parameters_of(model, {"C1"}), integration_of(method));
+    ASSERT_EQ(got.failure, "");
+    for (std::size_t k = 0; k < got.values.size(); ++k)
+      ASSERT_NEAR(got.values[k], expected.values[k], 2e-3) << method << " " << k;
+  }
+}
+
+// T_0 is T_w at the start: a water temperature that changes later leaves the start as it was.
+TEST(WithInputs, starts_take_what_the_record_begins_with) {
+  const Model model = shipped_model("inverter");
+  Record record = rows_of(sensors_of(model, {"S_w"}), 0.05, 41);
+  record.inputs = {"T_w"};
+  for (std::int64_t row = 0; row < record.steps; ++row)
+    record.given.push_back(320.0 + 2.0 * record.time(row));
+  const SensorSlopes got = sensor_slopes(model, record, {}, integration_of("exact"));
+  ASSERT_EQ(got.failure, "");
+  EXPECT_NEAR(got.values.front(), 320.0, 1e-9);
+  EXPECT_GT(got.values.back(), 325.0);
 }
 
 }  // namespace

@@ -1,0 +1,446 @@
+// tellegen calibrate: a model and a record from the bench in; the model's numbers out, with their
+// uncertainty.
+#include "tellegen/estimate/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/study_options.h"
+#include "cli/twin_report.h"
+#include "tellegen/estimate/choice.h"
+#include "tellegen/estimate/data_file.h"
+#include "tellegen/estimate/estimate_table.h"
+#include "tellegen/model/document.h"
+#include "tellegen/model/rewrite.h"
+#include "tellegen/results/atomic_file.h"
+#include "tellegen/results/chart.h"
+#include "tellegen/results/table.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+constexpr std::string_view command_name = "tellegen calibrate";
+
+OptionName named(std::string_view option) { return {command_name, option}; }
+
+struct CalibrateRequest : StudyRequest {
+  std::string data, parameters, sensors, inputs, window, resample, output, plot;
+  int starts = 1, iterations = 0;
+  std::uint64_t seed = 1;
+  double robust = 0.0;
+  bool prior = false;
+  TwinReportRequest report;
+};
+
+void check_request(const CalibrateRequest& request) {
+  check_choice(named("--resample"), request.resample, {"exact", "nearest", "linear"});
+  std::vector<std::string> methods;
+  for (const IntegratorEntry& entry : integrators()) methods.emplace_back(entry.name);
+  check_choice(named("--method"), request.method, methods);
+  if (!request.plot.empty()) check_writable(named("--plot"), request.plot, {".svg", ".png"});
+  if (!request.json.empty()) check_writable(named("--json"), request.json, {".json"});
+  check_report(command_name, request.report, {request.file, request.data, request.report.truth});
+  if (request.output.empty()) return;
+  check_writable(named("--output"), request.output, {".toml"});
+  std::error_code ignored;
+  if (fs::equivalent(request.output, request.file, ignored))
+    throw command_fault(command_name, "T402", fmt::format("--output would replace '{}'", request.file),
+                        {"give another name"});
+  if (fs::path(request.file).extension() != ".toml")
+    throw command_fault(command_name, "T402",
+                        fmt::format("'{}' is no model file to write numbers to", request.file),
+                        {fmt::format("tellegen convert {} makes one", request.file)});
+}
+
+// What the command line says goes before [calibrate].
+std::vector<CalibrationStage> stages_of(Model& model, const CalibrateRequest& request) {
+  std::vector<CalibrationStage> stages = model.calibration;
+  const bool narrowed = !request.sensors.empty() || !request.window.empty();
+  if (!request.parameters.empty()) {
+    stages.assign(1, {});
+    stages[0].parameters = unknowns_named(model, split_list(request.parameters));
+  } else if (stages.empty()) {
+    stages.assign(1, {});
+    for (std::size_t k = 0; k < model.unknowns.size(); ++k)
+      if (model.unknowns[k].varies == ModelUnknown::Varies::constant)
+        stages[0].parameters.push_back(static_cast<int>(k));
+  } else if (narrowed && stages.size() > 1) {
+    throw command_fault(
+        command_name, "T606",
+        fmt::format("[calibrate] has {} stages, each with its sensors and its window", stages.size()),
+        {"name the parameters to calibrate with --sensors or --window: --parameters"});
+  }
+  if (!request.sensors.empty()) stages[0].sensors = sensors_named(model, split_list(request.sensors));
+  if (!request.window.empty())
+    std::tie(stages[0].from, stages[0].to) = read_window(named("--window"), request.window);
+  return stages;
+}
+
+// Sensors that a stage names must be in the file; others are used where they are.
+std::vector<int> sensors_in(const Model& model, const std::vector<CalibrationStage>& stages,
+                            const std::string& data) {
+  std::vector<int> sensors;
+  const auto add = [&](int s) {
+    if (std::find(sensors.begin(), sensors.end(), s) == sensors.end()) sensors.push_back(s);
+  };
+  bool any = false;
+  for (const CalibrationStage& stage : stages) {
+    for (int s : stage.sensors) add(s);
+    any = any || stage.sensors.empty();
+  }
+  if (!any) return sensors;
+  const std::vector<int> named = sensors;
+  for (int s : model.estimation.sensors) {
+    const ModelOutput& sensor = model.outputs[s];
+    try {
+      read_data_file(data, {{sensor.name, sensor.unit, "sensor"}});
+      add(s);
+    } catch (const ModelError& error) {
+      if (error.faults().front().code != "T591") add(s);  // told when all is read
+    }
+  }
+  return sensors.empty() ? model.estimation.sensors : sensors;
+}
+
+struct CalibrateReport {
+  const CalibrateRequest& request;
+  const Model& model;  // as read
+  const Record& record;
+  const CalibrationResult& result;
+  const std::vector<CalibrationStage>& stages;
+  std::vector<std::string> written;
+};
+
+std::string coordinate_word(const CalibratedParameter& p, const std::string& name) {
+  return p.coordinate == ModelUnknown::Coordinate::inverse     ? "1/" + name
+         : p.coordinate == ModelUnknown::Coordinate::logarithm ? "log " + name
+                                                               : name;
+}
+
+std::string per_cent(double part) { return std::isfinite(part) ? brief_number(100.0 * part, 3) + " %" : "-"; }
+
+void print_stage(const CalibrateReport& report, std::size_t k) {
+  const StageResult& stage = report.result.stages[k];
+  const CalibrationStage& asked = report.stages[k];
+  if (report.stages.size() > 1) fmt::print("stage {} of {}", k + 1, report.stages.size());
+  if (asked.from || asked.to)
+    fmt::print("{}from {:g} s to {:g} s", report.stages.size() > 1 ? ", " : "",
+               asked.from.value_or(report.record.start),
+               asked.to.value_or(report.record.time(report.record.steps - 1)));
+  if (report.stages.size() > 1 || asked.from || asked.to) fmt::print("\n\n");
+  TextTable table{{"parameter", "unit", "before", "after", "sd", "relative", "found as"}, {}};
+  for (const CalibratedParameter& p : stage.parameters) {
+    const ModelParameter& parameter = report.model.parameters[p.parameter];
+    table.rows.push_back(
+        {parameter.name, parameter.unit, told(p.before, parameter.unit), told(p.after, parameter.unit),
+         std::isnan(p.deviation) ? "-" : brief_number(deviation_in_unit(p.deviation, parameter.unit), 3),
+         per_cent(p.deviation / std::abs(p.after)),
+         p.at_bound ? "at its bound" : coordinate_word(p, parameter.name)});
+  }
+  fmt::print("{}\n", to_text(table));
+  if (stage.starts.empty() || stage.found().path.empty()) return;
+  const std::size_t n = stage.parameters.size();
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = i + 1; j < n; ++j)
+      if (std::abs(stage.correlation[i * n + j]) > 0.9)
+        fmt::print("{} and {} are hard to tell apart: correlation {:.3f}\n",
+                   report.model.parameters[stage.parameters[i].parameter].name,
+                   report.model.parameters[stage.parameters[j].parameter].name, stage.correlation[i * n + j]);
+  TextTable sensors{{"sensor", "readings", "missing", "mean", "rms", "rms/noise", "white"}, {}};
+  for (std::size_t s = 0; s < stage.sensors.size(); ++s) {
+    const SensorStatistics& a = stage.sensors[s];
+    sensors.rows.push_back({a.name, fmt::format("{}", a.used), fmt::format("{}", a.missing),
+                            brief_number(a.mean * stage.residual_rms[s] / std::sqrt(a.variance), 2),
+                            brief_number(stage.residual_rms[s], 4), brief_number(std::sqrt(a.variance), 4),
+                            std::isnan(a.whiteness) ? "-" : brief_number(a.whiteness, 2)});
+  }
+  fmt::print("{}\n", to_text(sensors));
+  const CalibrationStart& found = stage.found();
+  fmt::print(
+      "{}: {} iterations, {} evaluations; cost {:.6g} to {:.6g}; chi-square per degree of freedom {:.4g}\n",
+      found.stopped, found.path.size() - 1, found.evaluations, found.path.front().cost, found.cost,
+      stage.chi_square);
+  if (stage.starts.size() > 1) {
+    TextTable starts{{"start", "iterations", "cost", "", ""}, {}};
+    for (std::size_t s = 0; s < stage.starts.size(); ++s) {
+      const CalibrationStart& start = stage.starts[s];
+      starts.rows.push_back({fmt::format("{}", s + 1),
+                             fmt::format("{}", std::max<std::size_t>(1, start.path.size()) - 1),
+                             std::isfinite(start.cost) ? fmt::format("{:.6g}", start.cost) : "-",
+                             s == stage.best    ? "best"
+                             : !start.converged ? ""
+                             : start.agrees     ? "agrees"
+                                                : "elsewhere",
+                             start.stopped});
+    }
+    fmt::print("\n{}", to_text(starts));
+  }
+  fmt::print("{}, {:.3g} s\n\n", stage.method, stage.seconds);
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json to_json(const CalibrateReport& report) {
+  Json json{{"model", report.model.name},  {"file", report.request.file},     {"data", report.request.data},
+            {"rows", report.record.steps}, {"step", report.record.step},      {"good", report.result.good()},
+            {"seed", report.request.seed}, {"remarks", report.record.remarks}};
+  auto& stages = json["stages"] = Json::array();
+  for (const StageResult& stage : report.result.stages) {
+    Json told{{"failure", stage.failure},
+              {"readings", stage.readings},
+              {"chi_square", number(stage.chi_square)},
+              {"method", stage.method},
+              {"seconds", stage.seconds},
+              {"open", stage.open},
+              {"warnings", stage.warnings},
+              {"correlation", stage.correlation}};
+    auto& parameters = told["parameters"] = Json::array();
+    for (const CalibratedParameter& p : stage.parameters) {
+      const ModelParameter& parameter = report.model.parameters[p.parameter];
+      parameters.push_back({{"name", parameter.name},
+                            {"unit", parameter.unit},
+                            {"before", in_unit(p.before, parameter.unit)},
+                            {"after", in_unit(p.after, parameter.unit)},
+                            {"after_si", p.after},
+                            {"deviation", number(deviation_in_unit(p.deviation, parameter.unit))},
+                            {"relative", number(p.deviation / std::abs(p.after))},
+                            {"coordinate", coordinate_word(p, parameter.name)},
+                            {"at_bound", p.at_bound}});
+    }
+    auto& sensors = told["sensors"] = Json::array();
+    for (std::size_t s = 0; s < stage.sensors.size(); ++s)
+      sensors.push_back({{"name", stage.sensors[s].name},
+                         {"readings", stage.sensors[s].used},
+                         {"missing", stage.sensors[s].missing},
+                         {"rms", stage.residual_rms[s]},
+                         {"mean_over_noise", stage.sensors[s].mean},
+                         {"rms_over_noise", std::sqrt(stage.sensors[s].variance)},
+                         {"whiteness", number(stage.sensors[s].whiteness)}});
+    auto& starts = told["starts"] = Json::array();
+    for (const CalibrationStart& start : stage.starts) {
+      Json path = Json::array();
+      for (const CalibrationIteration& i : start.path)
+        path.push_back({{"numbers_si", i.numbers}, {"cost", i.cost}, {"step", i.step}});
+      starts.push_back({{"numbers_si", start.numbers},
+                        {"cost", number(start.cost)},
+                        {"converged", start.converged},
+                        {"agrees", start.agrees},
+                        {"evaluations", start.evaluations},
+                        {"stopped", start.stopped},
+                        {"path", path}});
+    }
+    stages.push_back(std::move(told));
+  }
+  json["written"] = report.written;
+  return json;
+}
+
+// The numbers over the iterations, as multiples of what was found; and the cost.
+Chart path_chart(const CalibrateReport& report) {
+  Chart chart{report.model.name, {}, 1};
+  for (const StageResult& stage : report.result.stages) {
+    ChartPanel numbers, costs;
+    numbers.x_label = costs.x_label = "iteration";
+    numbers.y_label = "number / number found";
+    costs.y_label = "log10 of the cost";
+    ChartSeries cost;
+    cost.name = "cost";
+    const auto& path = stage.found().path;
+    for (std::size_t k = 0; k < stage.parameters.size(); ++k) {
+      ChartSeries series;
+      series.name = report.model.parameters[stage.parameters[k].parameter].name;
+      for (std::size_t i = 0; i < path.size(); ++i) {
+        series.x.push_back(static_cast<double>(i));
+        series.y.push_back(path[i].numbers[k] / stage.parameters[k].after);
+      }
+      numbers.series.push_back(std::move(series));
+    }
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      cost.x.push_back(static_cast<double>(i));
+      cost.y.push_back(std::log10(path[i].cost));
+    }
+    costs.series.push_back(std::move(cost));
+    chart.panels.push_back(std::move(numbers));
+    chart.panels.push_back(std::move(costs));
+  }
+  chart.columns = 2;
+  return chart;
+}
+
+void write_files(CalibrateReport& report) {
+  const CalibrateRequest& request = report.request;
+  // What did not converge is kept under another name.
+  const auto target = [&](const std::string& path) {
+    return !report.result.good() && !is_stream(path) ? partial_path(path) : fs::path(path);
+  };
+  try {
+    if (!request.output.empty()) {
+      std::vector<int> parameters;
+      const auto add = [&](int p) {
+        if (std::find(parameters.begin(), parameters.end(), p) == parameters.end()) parameters.push_back(p);
+      };
+      for (const StageResult& stage : report.result.stages)
+        for (const CalibratedParameter& p : stage.parameters) add(p.parameter);
+      for (const std::string& text : request.set) {  // what was replaced stays replaced
+        const std::string name = read_assignment(named("--set"), text).first;
+        for (std::size_t p = 0; p < report.model.parameters.size(); ++p)
+          if (report.model.parameters[p].name == name) add(static_cast<int>(p));
+      }
+      std::vector<double> numbers;
+      for (int p : parameters) numbers.push_back(report.result.model.parameters[p].number);
+      write_file(target(request.output),
+                 with_numbers(read_text(request.file, {}), report.model, parameters, numbers));
+      report.written.push_back(target(request.output).string());
+    }
+    if (!request.report.report.empty()) {
+      TwinReportRequest page = request.report;
+      page.report = target(page.report).string();
+      write_twin_report(command_name, page, report.model,
+                        calibration_part(report.record, report.result, page));
+      report.written.push_back(page.report);
+    }
+    if (!request.plot.empty()) {
+      write_chart(target(request.plot), path_chart(report));
+      report.written.push_back(target(request.plot).string());
+    }
+  } catch (const ModelError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw command_fault(command_name, "T402", error.what());
+  }
+  if (!request.json.empty()) report.written.push_back(request.json);
+}
+
+void calibrate_command(const CalibrateRequest& request) {
+  check_request(request);
+  Model model = read_study_model(command_name, request);
+  const std::vector<CalibrationStage> stages = stages_of(model, request);
+  RecordOptions reading;
+  reading.sensors = sensors_in(model, stages, request.data);
+  reading.inputs = request.inputs.empty() ? model.estimation.inputs : split_list(request.inputs);
+  reading.resample = request.resample.empty() ? model.estimation.resample : request.resample;
+  if (!request.sample.empty()) reading.step = read_seconds(named("--sample"), request.sample);
+  const Record record = read_record(model, request.data, reading);
+  CalibrationOptions options = calibration_options();
+  options.starts = request.starts;
+  options.seed = request.seed;
+  if (request.iterations > 0) options.most_iterations = request.iterations;
+  options.prior = request.prior;
+  options.robust = request.robust;
+  options.integration.method = request.method;
+  if (!request.step.empty()) options.integration.step = read_seconds(named("--step"), request.step);
+  options.integration.compile = !request.interpret;
+  const CalibrationResult result = calibrate(model, record, stages, options);
+  CalibrateReport report{request, model, record, result, stages, {}};
+  if (result.stages.back().found().path.empty())
+    throw StudyError(request.file, result.stages.back().failure,
+                     {"give other starts: start in [unknowns], or --set"});
+  write_files(report);
+  if (!write_json(command_name, request, json_text(to_json(report)))) {
+    fmt::print("{}, {} rows every {:g} s\n\n", model.name, record.steps, record.step);
+    for (const std::string& remark : record.remarks) fmt::print("{}\n", remark);
+    for (std::size_t k = 0; k < result.stages.size(); ++k) print_stage(report, k);
+    for (const std::string& file : report.written) fmt::print("wrote {}\n", file);
+  }
+  for (const StageResult& stage : result.stages)
+    for (const std::string& warning : stage.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const StageResult& stage : result.stages)
+    if (!stage.failure.empty()) {
+      std::vector<std::string> details = stage.open;
+      details.push_back(stage.open.empty() ? "the best point found is shown; it may not be the right one"
+                                           : "tellegen check --estimate tells what can be known");
+      throw StudyError(request.file, stage.failure, details);
+    }
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& command) {
+  auto request = std::make_shared<CalibrateRequest>();
+  CalibrateRequest& r = *request;
+  command
+      .add_option("FILE", r.file, "model file with [sensors]; [unknowns] and [calibrate] where it has them")
+      ->required();
+  command.add_option("--data", r.data, "measurements: a column of times, one for each sensor")
+      ->type_name("F.csv")
+      ->required();
+  const char* what = "What to find (over the model's [calibrate])";
+  command.add_option("--parameters", r.parameters, "numbers to find: R_1,r2.R; all [unknowns] if not given")
+      ->type_name("LIST")
+      ->group(what);
+  command.add_option("--sensors", r.sensors, "sensors that are used; all that the data have if not given")
+      ->type_name("LIST")
+      ->group(what);
+  command.add_option("--window", r.window, "part of the data that is used: 4s:5s")
+      ->type_name("FROM:TO")
+      ->group(what);
+  command.add_option("--inputs", r.inputs, "inputs and parameters that the data give")
+      ->type_name("LIST")
+      ->group(what);
+  command.add_option("--set", r.set, "replace a parameter, a start: --set R1=2ohm; once for each")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->group(what);
+  const char* how = "How to search";
+  command
+      .add_option("--starts", r.starts,
+                  "searches that must agree: one from the model's numbers, the others from anywhere (1)")
+      ->type_name("COUNT")
+      ->check(not_positive_count)
+      ->group(how);
+  command.add_option("--seed", r.seed, "of the other starts (1)")->type_name("NUMBER")->group(how);
+  command.add_option("--iterations", r.iterations, "most of each search (100)")
+      ->type_name("COUNT")
+      ->check(not_positive_count)
+      ->group(how);
+  command.add_flag("--prior", r.prior, "starts with a deviation in [unknowns] count as readings")->group(how);
+  command
+      .add_option("--robust", r.robust,
+                  "readings farther off than so many standard deviations of the noise count less: 2")
+      ->type_name("NUMBER")
+      ->check(not_positive)
+      ->group(how);
+  const char* integration = "How to integrate";
+  command.add_option("--method", r.method, "integration method; chosen by the noise if not given")
+      ->type_name("NAME")
+      ->group(integration);
+  command.add_option("--step", r.step, "longest step of integration")->type_name("TIME")->group(integration);
+  command
+      .add_option("--sample", r.sample,
+                  "interval between the rows that are used; that of the data if not given")
+      ->type_name("TIME")
+      ->group(integration);
+  command.add_option("--resample", r.resample, "times beside the rows: exact (a fault), nearest, linear")
+      ->type_name("NAME")
+      ->group(integration);
+  command.add_flag("--interpret", r.interpret, "do without the system's C compiler")->group(integration);
+  const char* where = "Where to write";
+  command.add_option("--output", r.output, "the model file with the numbers found")
+      ->type_name("F.toml")
+      ->group(where);
+  command.add_option("--plot", r.plot, "the numbers and the cost over the iterations")
+      ->type_name("F.svg|F.png")
+      ->group(where);
+  r.json_option =
+      command.add_option("--json", r.json, "everything for machines, to a file or standard output")
+          ->type_name("[F.json]")
+          ->expected(0, 1)
+          ->group(where);
+  add_calibration_report_options(command, r.report);
+  command.callback([request] {
+    request->wants_json = request->json_option->count() > 0;
+    calibrate_command(*request);
+  });
+}
+
+}  // namespace tellegen

@@ -1,0 +1,207 @@
+// A calibration as a part of a report.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/model_file.h"
+#include "cli/report.h"
+#include "cli/study_options.h"
+#include "cli/twin_report.h"
+#include "tellegen/estimate/estimate_table.h"
+#include "tellegen/results/figure.h"
+#include "tellegen/results/table.h"
+
+namespace tellegen {
+namespace {
+
+class CalibrationPage {
+ public:
+  CalibrationPage(const Record& record, const CalibrationResult& result, const TwinReportRequest& request)
+      : record_(record), result_(result), request_(request) {
+    if (!request.truth.empty()) truth_ = read_model_file(request.truth, {});
+  }
+
+  PagePart part() {
+    PagePart part;
+    part.title = request_.title.empty() ? fmt::format("Calibration: {}", result_.model.name) : request_.title;
+    double seconds = 0.0;
+    for (const StageResult& stage : result_.stages) seconds += stage.seconds;
+    part.html = paragraph(fmt::format(
+        "Numbers of the model from {} rows every {:g} ms, by maximum likelihood with exact derivatives, "
+        "{}{:.2g} s in all.",
+        record_.steps, 1e3 * record_.step,
+        result_.stages.size() > 1 ? fmt::format("in {} stages, ", result_.stages.size()) : "", seconds));
+    for (std::size_t k = 0; k < result_.stages.size(); ++k) {
+      const std::string body = stage_html(result_.stages[k]);
+      part.html += result_.stages.size() == 1 ? body : subsection(fmt::format("Stage {}", k + 1), body);
+    }
+    part.data = json_text(data());
+    return part;
+  }
+
+ private:
+  const ModelParameter& parameter(const CalibratedParameter& p) const {
+    return result_.model.parameters[p.parameter];
+  }
+
+  std::optional<double> true_number(const std::string& name) const {
+    if (!truth_) return std::nullopt;
+    for (const ModelParameter& p : truth_->parameters)
+      if (p.name == name) return p.number;
+    return std::nullopt;
+  }
+
+  std::string stage_html(const StageResult& stage) const {
+    HtmlTable table{{"number", "unit", "start", "found", "± sd", "sd"}, {}, ""};
+    if (truth_) table.header.insert(table.header.end(), {"truth", "error", "error / sd"});
+    for (const CalibratedParameter& p : stage.parameters) {
+      const ModelParameter& of = parameter(p);
+      const bool known = std::isfinite(p.deviation);
+      std::vector<std::string> row{
+          of.name,
+          of.unit,
+          brief_number(in_unit(p.before, of.unit)),
+          brief_number(in_unit(p.after, of.unit), 5),
+          known        ? brief_number(deviation_in_unit(p.deviation, of.unit), 2)
+          : p.at_bound ? "at its bound"
+                       : "not determined",
+          known && p.after != 0.0 ? fmt::format("{:.2f} %", 100.0 * p.deviation / std::abs(p.after)) : "-"};
+      if (truth_) {
+        const auto number = true_number(of.name);
+        row.push_back(number ? brief_number(in_unit(*number, of.unit), 5) : "-");
+        row.push_back(number && *number != 0.0 ? fmt::format("{:+.2f} %", 100.0 * (p.after / *number - 1.0))
+                                               : "-");
+        row.push_back(number && known && p.deviation > 0.0
+                          ? fmt::format("{:+.1f}", (p.after - *number) / p.deviation)
+                          : "-");
+      }
+      table.rows.push_back(std::move(row));
+    }
+    std::vector<std::string> notes = stage.warnings;
+    for (const std::string& open : stage.open) notes.push_back("left open by the readings: " + open);
+    if (!stage.failure.empty()) notes.push_back(stage.failure);
+    std::string said = fmt::format(
+        "{} readings, {} iterations; squared residuals over their noise {} on average (1 is expected).",
+        stage.readings, stage.starts.empty() ? 0 : stage.found().path.size() - 1,
+        brief_number(stage.chi_square, 3));
+    if (stage.starts.size() > 1) {
+      std::size_t agree = 0;
+      for (const CalibrationStart& start : stage.starts) agree += start.agrees ? 1 : 0;
+      said += fmt::format(" {} of {} starts end at the same numbers.", agree, stage.starts.size());
+    }
+    return to_html(table) + paragraph(said) + notices(notes) +
+           side_by_side({to_html(way(stage)), to_html(steps(stage))}) + residuals(stage);
+  }
+
+  // Each number over where it ended, iteration by iteration.
+  Figure way(const StageResult& stage) const {
+    Figure figure;
+    figure.title = "Numbers per iteration";
+    figure.y_label = "over where they ended";
+    figure.x_label = "iteration";
+    figure.log_y = true;
+    if (stage.starts.empty()) return figure;
+    std::size_t last = 1;
+    bool signs = false;
+    for (std::size_t s = 0; s <= stage.starts.size(); ++s) {
+      // The best one is drawn last, on top of the others.
+      if (s == stage.best) continue;
+      const std::size_t at = s == stage.starts.size() ? stage.best : s;
+      const CalibrationStart& start = stage.starts[at];
+      for (std::size_t p = 0; p < stage.parameters.size(); ++p) {
+        FigureLine line;
+        line.look = at == stage.best ? FigureLine::Look::line : FigureLine::Look::thin;
+        line.points = at == stage.best;
+        line.name = at == stage.best ? parameter(stage.parameters[p]).name : "";
+        line.colour = static_cast<int>(p);
+        for (std::size_t k = 0; k < start.path.size(); ++k) {
+          line.x.push_back(static_cast<double>(k));
+          const double ratio = start.path[k].numbers[p] / stage.parameters[p].after;
+          signs = signs || !(ratio > 0.0);
+          line.y.push_back(ratio);
+        }
+        last = std::max(last, start.path.size() - 1);
+        figure.lines.push_back(std::move(line));
+      }
+    }
+    if (signs) figure.log_y = false;
+    figure.lines.insert(
+        figure.lines.begin(),
+        {FigureLine::Look::truth, "", {0.0, static_cast<double>(last)}, {1.0, 1.0}, 0, false});
+    return figure;
+  }
+
+  Figure steps(const StageResult& stage) const {
+    Figure figure;
+    figure.title = "Length of each step";
+    figure.y_label = "in standard deviations of the numbers";
+    figure.x_label = "iteration";
+    figure.log_y = true;
+    if (stage.starts.empty()) return figure;
+    FigureLine line;
+    line.points = true;
+    const auto& path = stage.found().path;
+    for (std::size_t k = 1; k < path.size(); ++k) {
+      line.x.push_back(static_cast<double>(k));
+      line.y.push_back(path[k].step);
+    }
+    figure.lines.push_back({FigureLine::Look::level,
+                            "0.01: nothing that matters is left",
+                            {0.0, std::max(1.0, static_cast<double>(path.size()) - 1.0)},
+                            {0.01, 0.01},
+                            1,
+                            false});
+    figure.lines.push_back(std::move(line));
+    return figure;
+  }
+
+  std::string residuals(const StageResult& stage) const {
+    HtmlTable table{{"sensor", "unit", "readings", "residual RMS", "mean / sd", "variance", "white"},
+                    {},
+                    "What is left of the readings"};
+    for (std::size_t s = 0; s < stage.sensors.size(); ++s) {
+      const SensorStatistics& a = stage.sensors[s];
+      std::string unit;
+      for (const ModelOutput& output : result_.model.outputs)
+        if (output.sensor && output.name == a.name) unit = output.unit;
+      table.rows.push_back({a.name, unit, fmt::format("{}", a.used),
+                            s < stage.residual_rms.size()
+                                ? brief_number(deviation_in_unit(stage.residual_rms[s], unit), 3)
+                                : "-",
+                            brief_number(a.mean, 2), brief_number(a.variance, 3),
+                            std::isnan(a.whiteness) ? "-" : brief_number(a.whiteness, 2)});
+    }
+    return table.rows.empty() ? "" : to_html(table);
+  }
+
+  nlohmann::ordered_json data() const {
+    nlohmann::ordered_json json{{"part", "calibration"}, {"model", result_.model.name}};
+    for (const StageResult& stage : result_.stages)
+      for (const CalibratedParameter& p : stage.parameters) {
+        const ModelParameter& of = parameter(p);
+        nlohmann::ordered_json entry{
+            {"name", of.name}, {"unit", of.unit}, {"found", in_unit(p.after, of.unit)}};
+        if (std::isfinite(p.deviation)) entry["deviation"] = deviation_in_unit(p.deviation, of.unit);
+        if (const auto number = true_number(of.name)) entry["truth"] = in_unit(*number, of.unit);
+        json["numbers"].push_back(std::move(entry));
+      }
+    return json;
+  }
+
+  const Record& record_;
+  const CalibrationResult& result_;
+  const TwinReportRequest& request_;
+  std::optional<Model> truth_;
+};
+
+}  // namespace
+
+PagePart calibration_part(const Record& record, const CalibrationResult& result,
+                          const TwinReportRequest& request) {
+  return CalibrationPage(record, result, request).part();
+}
+
+}  // namespace tellegen

@@ -1,0 +1,192 @@
+#include "cli/twin_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/study_options.h"
+#include "tellegen/estimate/estimate_table.h"
+#include "tellegen/graph/graph.h"
+#include "tellegen/model/units.h"
+#include "tellegen/results/atomic_file.h"
+#include "tellegen/results/network_drawing.h"
+#include "tellegen/results/table.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+
+DrawnNetwork::Symbol symbol_of(EdgeClass edge_class) {
+  switch (edge_class) {
+    case EdgeClass::across_source:
+      return DrawnNetwork::Symbol::across_source;
+    case EdgeClass::across_storage:
+      return DrawnNetwork::Symbol::store;
+    case EdgeClass::dissipative:
+      return DrawnNetwork::Symbol::resistor;
+    case EdgeClass::through_storage:
+      return DrawnNetwork::Symbol::coil;
+    case EdgeClass::through_source:
+      return DrawnNetwork::Symbol::through_source;
+  }
+  return DrawnNetwork::Symbol::resistor;
+}
+
+// Which parameters change with an unknown: itself, and those written in it.
+std::vector<bool> unknown_parameters(const Model& model) {
+  std::vector<bool> unknown(model.parameters.size(), false);
+  for (const ModelUnknown& u : model.unknowns) unknown[u.parameter] = true;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t p = 0; p < model.parameters.size(); ++p) {
+      if (unknown[p]) continue;
+      for (std::size_t other = 0; other < model.parameters.size() && !unknown[p]; ++other)
+        if (unknown[other] && depends_on(model.parameters[p].value, model.parameters[other].symbol))
+          unknown[p] = changed = true;
+    }
+  }
+  return unknown;
+}
+
+DrawnNetwork drawn(const Model& model) {
+  DrawnNetwork network;
+  for (const ModelNode& node : model.nodes) network.nodes.push_back({node.name, node.datum, {}});
+  for (const ModelOutput& output : model.outputs) {
+    if (!output.sensor || !output.value.is_symbol()) continue;
+    const auto ref = find_variable(model, output.value.name());
+    if (ref && ref->what == VariableRef::What::node) network.nodes[ref->node].sensors.push_back(output.name);
+  }
+  const LinearGraph graph = build_graph(model);
+  const std::vector<bool> unknown = unknown_parameters(model);
+  for (std::int32_t e = 0; e < graph.edge_count(); ++e) {
+    const GraphEdge& edge = graph.edges[e];
+    const Component& component = model.components[edge.component];
+    const Kind& kind = model.kinds[component.kind];
+    const KindEdge& own = kind.edges[edge.edge];
+    const auto node = [&](int port) {
+      if (port >= 0) return component.nodes[port];
+      for (std::size_t n = 0; n < model.nodes.size(); ++n)
+        if (model.nodes[n].datum && model.nodes[n].domain == own.domain) return static_cast<int>(n);
+      return -1;
+    };
+    DrawnNetwork::Edge line;
+    line.name = edge_name(model, graph, {e});
+    line.tip = fmt::format("{}: {}", line.name, kind.name);
+    line.from = node(own.from);
+    line.to = node(own.to);
+    line.symbol = symbol_of(edge.edge_class);
+    for (const ParameterValue& value : component.values)
+      for (std::size_t p = 0; p < unknown.size(); ++p)
+        if (unknown[p] && value.value && depends_on(value.value, model.parameters[p].symbol))
+          line.unknown = true;
+    for (int* end : {&line.from, &line.to})
+      if (*end < 0) {  // a domain nobody gave a datum: one is drawn
+        network.nodes.push_back({"datum", true, {}});
+        *end = static_cast<int>(network.nodes.size()) - 1;
+      }
+    network.edges.push_back(std::move(line));
+  }
+  return network;
+}
+
+std::string varies(ModelUnknown::Varies how) {
+  constexpr const char* words[] = {"constant", "random walk", "integrated random walk", "oscillator"};
+  return words[static_cast<int>(how)];
+}
+
+}  // namespace
+
+PagePart network_part(const Model& model) {
+  const DrawnNetwork network = drawn(model);
+  HtmlTable sensors{{"sensor", "noise", "unit"}, {}, "Sensors"};
+  for (const ModelOutput& output : model.outputs)
+    if (output.sensor)
+      sensors.rows.push_back(
+          {output.name, output.noise ? brief_number(deviation_in_unit(*output.noise, output.unit)) : "-",
+           output.unit});
+  HtmlTable unknowns{{"number", "varies", "unit", "what it is"}, {}, "Unknowns"};
+  for (const ModelUnknown& unknown : model.unknowns) {
+    const ModelParameter& p = model.parameters[unknown.parameter];
+    unknowns.rows.push_back({p.name, varies(unknown.varies), p.unit, p.summary});
+  }
+  std::size_t nodes = 0;
+  for (const ModelNode& node : model.nodes) nodes += node.datum ? 0 : 1;
+  const std::string tables =
+      (sensors.rows.empty() ? "" : to_html(sensors)) + (unknowns.rows.empty() ? "" : to_html(unknowns));
+  PagePart part;
+  part.title = fmt::format("The network: {}", model.name);
+  part.html = paragraph(fmt::format("{} nodes and {} components.", nodes, model.components.size())) +
+              side_by_side({to_html(network), tables});
+  part.data = R"({"part":"network"})";
+  return part;
+}
+
+void add_estimate_report_options(CLI::App& command, TwinReportRequest& r) {
+  const char* group = "Report";
+  command.add_option("--report", r.report, "figures and tables as one HTML file")
+      ->type_name("F.html")
+      ->group(group);
+  command.add_option("--title", r.title, "of the report")->type_name("TEXT")->group(group);
+  command
+      .add_option("--show", r.show,
+                  "what the report draws; if not given, outputs that no sensor reads, and the unknowns")
+      ->type_name("LIST")
+      ->group(group);
+  command
+      .add_option("--truth", r.truth,
+                  "columns of what is true, as synthesize --truth writes them; for the report")
+      ->type_name("F.csv")
+      ->group(group);
+}
+
+void add_calibration_report_options(CLI::App& command, TwinReportRequest& r) {
+  const char* group = "Report";
+  command.add_option("--report", r.report, "figures and tables as one HTML file")
+      ->type_name("F.html")
+      ->group(group);
+  command.add_option("--title", r.title, "of the report")->type_name("TEXT")->group(group);
+  command.add_option("--truth", r.truth, "model file with the numbers that are true; for the report")
+      ->type_name("F.toml")
+      ->group(group);
+}
+
+void check_report(std::string_view command, const TwinReportRequest& request,
+                  const std::vector<std::string>& sources) {
+  if (request.report.empty()) {
+    for (const auto& [option, value] : {std::pair<const char*, const std::string&>{"--title", request.title},
+                                        {"--show", request.show},
+                                        {"--truth", request.truth}})
+      if (!value.empty())
+        throw command_fault(command, "T401", fmt::format("{} is for a report", option),
+                            {"add --report F.html"});
+    return;
+  }
+  check_writable({command, "--report"}, request.report, {".html", ".htm"});
+  std::error_code ignored;
+  for (const std::string& source : sources)
+    if (!source.empty() && fs::equivalent(request.report, source, ignored))
+      throw command_fault(command, "T402", fmt::format("--report would replace '{}'", source),
+                          {"this run reads it: choose another name"});
+  if (!request.truth.empty() && !fs::is_regular_file(request.truth, ignored))
+    throw command_fault(command, "T670",
+                        fmt::format("the truth '{}' cannot be read: there is no such file", request.truth));
+}
+
+void write_twin_report(std::string_view command, const TwinReportRequest& request, const Model& model,
+                       PagePart part) {
+  Page page;
+  page.title = part.title;
+  page.introduction = fmt::format("Model {}.", model.name);
+  page.parts.push_back(network_part(model));
+  page.parts.push_back(std::move(part));
+  try {
+    write_file(request.report, to_html(page));
+  } catch (const std::runtime_error& error) {
+    throw command_fault(command, "T402", error.what());
+  }
+}
+
+}  // namespace tellegen

@@ -1,0 +1,231 @@
+#include "tellegen/estimate/calibrate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tellegen/estimate/choice.h"
+#include "tellegen/estimate/levenberg.h"
+#include "tellegen/estimate/test_twin.h"
+#include "tellegen/model/parameters.h"
+
+namespace tellegen {
+namespace {
+
+using Start = std::pair<std::string, double>;
+
+CalibrationOptions interpreted() {
+  CalibrationOptions options = calibration_options();
+  options.integration.compile = false;
+  return options;
+}
+
+// Unknowns with their starts; the model keeps its own numbers, which are the truth.
+std::vector<int> unknowns_from(Model& model, const std::vector<Start>& starts) {
+  std::vector<int> found;
+  for (const auto& [name, start] : starts) {
+    found.push_back(unknowns_named(model, {name}).front());
+    model.unknowns[found.back()].start = start;
+  }
+  return found;
+}
+
+Record record_of(const Model& model, const std::vector<std::string>& sensors, double step, std::int64_t rows,
+                 std::uint64_t seed) {
+  Record record = rows_of(sensors_of(model, sensors), step, rows);
+  read_with_noise(model, record, seed);
+  return record;
+}
+
+// Every number within four of its standard deviations.
+void expect_found(const StageResult& stage, const Model& truth) {
+  for (const CalibratedParameter& p : stage.parameters) {
+    const ModelParameter& parameter = truth.parameters[p.parameter];
+    EXPECT_GT(p.deviation, 0.0) << parameter.name;
+    EXPECT_NEAR(p.after, parameter.number, 4.0 * p.deviation) << parameter.name;
+  }
+}
+
+// 1000 rows every 5 ms in place of 5000: the published bounds grow by the root of 5.
+TEST(Calibrate, capacities_from_ten_and_fifty_times_as_much_reach_the_bound) {
+  Model model = twin_model_file("rc-thermal/network.toml");
+  const Record record = record_of(model, {"S2", "S3"}, 5e-3, 1001, 1);
+  const auto unknowns = unknowns_from(model, {{"C1", 1.0}, {"C2", 10.0}});
+  const CalibrationResult result = calibrate(model, record, {{unknowns, {}, {}, {}, {}}}, interpreted());
+  const StageResult& stage = result.stages.front();
+  EXPECT_EQ(stage.failure, "");
+  expect_found(stage, model);
+  EXPECT_NEAR(stage.parameters[0].deviation, 0.00023 * std::sqrt(5.0), 0.00002);
+  EXPECT_NEAR(stage.parameters[1].deviation, 0.00058 * std::sqrt(5.0), 0.00005);
+  EXPECT_NEAR(stage.chi_square, 1.0, 0.15);
+  EXPECT_EQ(stage.parameters[0].coordinate, ModelUnknown::Coordinate::inverse);
+  EXPECT_DOUBLE_EQ(result.model.parameters[stage.parameters[0].parameter].number, stage.parameters[0].after);
+  // The path goes down from the start to the end.
+  const auto& path = stage.found().path;
+  ASSERT_GT(path.size(), 3u);
+  EXPECT_NEAR(path.front().numbers[1], 10.0, 1e-12);
+  for (std::size_t k = 1; k < path.size(); ++k) EXPECT_LT(path[k].cost, path[k - 1].cost);
+}
+
+TEST(Calibrate, missing_readings_count_nothing) {
+  Model model = twin_model_file("rc-thermal/network.toml");
+  Record record = record_of(model, {"S1", "S2", "S3"}, 0.02, 251, 2);
+  const auto unknowns = unknowns_from(model, {{"R1", 10.0}, {"R2", 10.0}, {"R3", 10.0}});
+  const std::vector<CalibrationStage> stages{{unknowns, {}, {}, {}, {}}};
+  const StageResult all = calibrate(model, record, stages, interpreted()).stages.front();
+  EXPECT_EQ(all.failure, "");
+  expect_found(all, model);
+  for (std::size_t k = 0; k < record.readings.size(); ++k)
+    if (k % 4 != 0) record.readings[k] = std::nan("");
+  const StageResult some = calibrate(model, record, stages, interpreted()).stages.front();
+  EXPECT_EQ(some.failure, "");
+  EXPECT_EQ(some.readings, (251 * 3 + 3) / 4);
+  expect_found(some, model);
+  EXPECT_NEAR(some.parameters[0].deviation / all.parameters[0].deviation, 2.0, 0.1);
+}
+
+// Resistances from the end of the record, then capacities from all of it.
+TEST(Calibrate, stages_keep_what_the_ones_before_found) {
+  Model model = shipped_model("inverter");
+  const Record record = record_of(model, {"S1", "S_hs", "S_w"}, 0.01, 501, 3);
+  const auto r = unknowns_from(model, {{"R_dbc", 11.68e-3}, {"R_hs", 5.457e-3}, {"R_w", 10.91e-3}});
+  const auto c = unknowns_from(model, {{"C_dbc", 1.32}, {"C_hs", 14.97}, {"C_w", 29.94}});
+  const CalibrationResult result =
+      calibrate(model, record, {{r, {}, 4.0, 5.0, {}}, {c, {}, {}, {}, {}}}, interpreted());
+  ASSERT_EQ(result.stages.size(), 2u);
+  for (const StageResult& stage : result.stages) {
+    EXPECT_EQ(stage.failure, "");
+    expect_found(stage, model);
+  }
+  EXPECT_EQ(result.stages[0].readings, 3 * 101);
+  EXPECT_EQ(result.stages[1].readings, 3 * 501);
+  for (int k = 0; k < 3; ++k)
+    EXPECT_EQ(result.model.parameters[result.stages[0].parameters[k].parameter].number,
+              result.stages[0].parameters[k].after);
+}
+
+// Steady temperatures tell R_dbc and R_sp only as R_dbc + 3 R_sp, R_die not at all.
+TEST(Calibrate, what_the_readings_leave_open_is_named) {
+  Model model = shipped_model("inverter");
+  const Record record = record_of(model, {"S1", "S_hs", "S_w"}, 0.05, 101, 4);
+  const auto unknowns =
+      unknowns_from(model, {{"R_dbc", 0.02}, {"R_sp", 5e-3}, {"R_hs", 0.01}, {"R_die", 0.01}});
+  const StageResult stage =
+      calibrate(model, record, {{unknowns, {}, {}, {}, {}}}, interpreted()).stages.front();
+  EXPECT_NE(stage.failure.find("do not determine"), std::string::npos) << stage.failure;
+  ASSERT_EQ(stage.open.size(), 2u);
+  EXPECT_NE(stage.open[0].find("R_die: no reading depends on it"), std::string::npos) << stage.open[0];
+  EXPECT_NE(stage.open[1].find("R_dbc"), std::string::npos) << stage.open[1];
+  EXPECT_NE(stage.open[1].find("R_sp"), std::string::npos) << stage.open[1];
+  EXPECT_EQ(stage.open[1].find("R_hs"), std::string::npos) << stage.open[1];
+  EXPECT_TRUE(std::isnan(stage.parameters[0].deviation));
+  EXPECT_FALSE(std::isnan(stage.parameters[2].deviation));
+  const double sum = stage.parameters[0].after + 3.0 * stage.parameters[1].after;
+  EXPECT_NEAR(sum, 41.783e-3, 1e-3);
+}
+
+TEST(Calibrate, bounds_hold_and_are_told) {
+  Model model = twin_model_file("rc-thermal/network.toml");
+  const Record record = record_of(model, {"S2", "S3"}, 0.02, 251, 5);
+  const auto unknowns = unknowns_from(model, {{"R2", 2.5}, {"R3", 2.5}});
+  model.unknowns[unknowns[0]].lower = 2.2;
+  model.unknowns[unknowns[0]].upper = 4.0;
+  const StageResult stage =
+      calibrate(model, record, {{unknowns, {}, {}, {}, {}}}, interpreted()).stages.front();
+  EXPECT_TRUE(stage.parameters[0].at_bound);
+  EXPECT_NEAR(stage.parameters[0].after, 2.2, 1e-12);
+  EXPECT_FALSE(stage.parameters[1].at_bound);
+  EXPECT_FALSE(stage.warnings.empty());
+}
+
+TEST(Calibrate, robust_bears_outliers) {
+  Model model = twin_model_file("rc-thermal/network.toml");
+  Record record = record_of(model, {"S1", "S2", "S3"}, 0.02, 251, 6);
+  for (std::size_t k = 0; k < record.readings.size(); k += 17) record.readings[k] += 20.0;
+  const auto unknowns = unknowns_from(model, {{"R2", 3.0}, {"R3", 2.0}});
+  const std::vector<CalibrationStage> stages{{unknowns, {}, {}, {}, {}}};
+  CalibrationOptions options = interpreted();
+  options.restart = false;
+  const StageResult plain = calibrate(model, record, stages, options).stages.front();
+  options.robust = 1.5;
+  const StageResult robust = calibrate(model, record, stages, options).stages.front();
+  EXPECT_LT(std::abs(robust.parameters[1].after - 3.0), 0.2 * std::abs(plain.parameters[1].after - 3.0));
+  EXPECT_FALSE(plain.warnings.empty());
+}
+
+TEST(Calibrate, starts_agree_and_follow_their_seed) {
+  Model model = twin_model_file("rc-thermal/network.toml");
+  const Record record = record_of(model, {"S2", "S3"}, 0.02, 251, 7);
+  const auto unknowns = unknowns_from(model, {{"C1", 0.3}, {"C2", 0.3}});
+  CalibrationOptions options = interpreted();
+  options.starts = 3;
+  const StageResult stage = calibrate(model, record, {{unknowns, {}, {}, {}, {}}}, options).stages.front();
+  EXPECT_EQ(stage.failure, "");
+  ASSERT_EQ(stage.starts.size(), 3u);
+  EXPECT_NE(stage.starts[1].path.front().numbers, stage.starts[2].path.front().numbers);
+  for (const CalibrationStart& start : stage.starts) EXPECT_TRUE(start.agrees) << start.stopped;
+}
+
+TEST(Calibrate, a_start_with_a_deviation_counts_where_asked) {
+  Model model = shipped_model("inverter");
+  const Record record = record_of(model, {"S1", "S_hs", "S_w"}, 0.05, 101, 8);
+  const auto unknowns = unknowns_from(model, {{"R_dbc", 0.03}, {"R_sp", 3.771e-3}});
+  model.unknowns[unknowns[1]].deviation = 1e-4;
+  CalibrationOptions options = interpreted();
+  options.prior = true;
+  const StageResult stage = calibrate(model, record, {{unknowns, {}, {}, {}, {}}}, options).stages.front();
+  EXPECT_EQ(stage.failure, "");
+  EXPECT_NEAR(stage.parameters[1].deviation, 1e-4, 1e-6);
+  expect_found(stage, model);
+}
+
+TEST(Calibrate, wrong_requests_are_told) {
+  Model model = twin_model_file("rc-thermal/network.toml");
+  const Record record = record_of(model, {"S2"}, 0.05, 11, 9);
+  const auto code_of = [&](const Model& of, std::vector<CalibrationStage> stages) -> std::string {
+    try {
+      calibrate(of, record, std::move(stages), interpreted());
+    } catch (const ModelError& error) {
+      return error.faults().front().code;
+    }
+    return "";
+  };
+  EXPECT_EQ(code_of(model, {}), "T601");
+  const auto unknowns = unknowns_from(model, {{"R2", 2.5}});
+  EXPECT_EQ(code_of(model, {{unknowns, {}, 7.0, 8.0, {}}}), "T603");
+  EXPECT_EQ(code_of(model, {{unknowns, sensors_of(model, {"S3"}), {}, {}, {}}}), "T603");
+  EXPECT_EQ(code_of(model, {{unknowns_from(model, {{"R2", 2.5}, {"R3", 1.0}}), {}, 0.5, {}, {}}}), "T604");
+  Model walking = model;
+  walking.unknowns[unknowns[0]].varies = ModelUnknown::Varies::walk;
+  EXPECT_EQ(code_of(walking, {{unknowns, {}, {}, {}, {}}}), "T605");
+  Model silent = model;
+  silent.outputs[record.sensors[0]].noise = {};
+  EXPECT_EQ(code_of(silent, {{unknowns, {}, {}, {}, {}}}), "T598");
+}
+
+// Rosenbrock's valley, as two squares.
+TEST(LevenbergMarquardt, goes_around_a_bend_and_stops_at_bounds) {
+  SquaresProblem problem;
+  problem.at = [](const Eigen::VectorXd& x) {
+    Eigen::Vector2d r(1e3 * (x[1] - x[0] * x[0]), 1e2 * (1.0 - x[0]));
+    Eigen::Matrix2d j;
+    j << -2e3 * x[0], 1e3, -1e2, 0.0;
+    return SquaresPoint{0.5 * r.squaredNorm(), j.transpose() * r, j.transpose() * j, ""};
+  };
+  problem.lower = Eigen::Vector2d::Constant(-10.0);
+  problem.upper = Eigen::Vector2d::Constant(10.0);
+  problem.longest = Eigen::Vector2d::Constant(INFINITY);
+  problem.positive = {0, 0};
+  const SquaresSearch free = levenberg_marquardt(problem, Eigen::Vector2d(-1.2, 1.0), 100);
+  EXPECT_TRUE(free.converged) << free.stopped;
+  EXPECT_NEAR(free.x[0], 1.0, 1e-5);
+  EXPECT_NEAR(free.x[1], 1.0, 1e-5);
+  problem.upper[0] = 0.5;
+  const SquaresSearch held = levenberg_marquardt(problem, Eigen::Vector2d(-1.2, 1.0), 100);
+  EXPECT_TRUE(held.converged) << held.stopped;
+  EXPECT_TRUE(held.at_bound[0]);
+  EXPECT_NEAR(held.x[1], 0.25, 1e-5);
+}
+
+}  // namespace
+}  // namespace tellegen
