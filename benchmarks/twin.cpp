@@ -18,6 +18,9 @@ const std::vector<TwinSection>& twin_sections() {
       {"rc", "the RC benchmark: resistances, capacities, source, state", twin_rc},
       {"calibration", "batch calibration of the RC benchmark and of the inverter", twin_calibration},
       {"inverter", "an inverter's junction temperatures from three sensors, cases 1 to 4", twin_inverter},
+      {"ageing", "a resistance of the inverter that rises during the drive", twin_ageing},
+      {"tuning", "the inverter's resistances and capacitances in the published form", twin_tuning},
+      {"stack_twin", "the inverter's twin on readings of its finite-volume model", twin_stack},
       {"speed", "a step of the estimator beside a filter written by hand", twin_speed},
       {"soak", "many steps with lost, missing and stuck readings", twin_soak},
   };
