@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "benchmarks/twin.h"
 #include "tellegen/estimate/calibrate.h"

@@ -207,8 +207,10 @@ TEST(Estimators, agree_on_a_linear_problem) {
   for (const char* name : {"kf", "ekf", "pkf", "ukf", "steady"}) {
     const auto filter = plant.make(name);
     const Belief belief = end(*filter);
-    EXPECT_LT((belief.x - right.x).norm(), 1e-7 * right.x.norm()) << name;
-    EXPECT_LT((belief.p - right.p).norm(), 1e-7 * right.p.norm()) << name;
+    // After 4 s the start is not quite forgotten.
+    const double equal = std::string_view(name) == "steady" ? 1e-4 : 1e-7;
+    EXPECT_LT((belief.x - right.x).norm(), equal * right.x.norm()) << name;
+    EXPECT_LT((belief.p - right.p).norm(), equal * right.p.norm()) << name;
   }
 }
 
