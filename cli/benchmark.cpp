@@ -1,13 +1,14 @@
 // tellegen benchmark circuits: speed and error against published results, other programs and hand-written
 // code; converter: a switching converter against ngspice; readers: large inputs; sweep: a killed study;
-// derivatives: sensitivities beside finite differences; twin: the thermal digital twin on its published
-// problems.
+// derivatives: sensitivities beside finite differences; stack: a body of some ten thousand cells; twin: the
+// thermal digital twin on its published problems.
 #include <memory>
 
 #include "benchmarks/circuits.h"
 #include "benchmarks/converter.h"
 #include "benchmarks/derivatives.h"
 #include "benchmarks/readers.h"
+#include "benchmarks/stack.h"
 #include "benchmarks/sweep.h"
 #include "benchmarks/twin.h"
 #include "cli/arguments.h"
@@ -116,6 +117,29 @@ void add_twin(CLI::App& command) {
   });
 }
 
+void add_stack(CLI::App& command) {
+  CLI::App* stack = command.add_subcommand(
+      "stack",
+      "one phase of an inverter in three dimensions: meshes, effective resistances, four transients");
+  const auto options = std::make_shared<StackOptions>();
+  stack->add_option("--cells", options->cells, "widths of cells for the steady state, mm")
+      ->delimiter(',')
+      ->check(CLI::Range(0.3, 50.0));
+  stack->add_option("--transient-cell", options->transient_cell, "width of cells for the transients, mm")
+      ->check(CLI::Range(0.3, 50.0));
+  stack->add_option("--stop", options->stop, "of the transients, s")->check(CLI::PositiveNumber);
+  stack->add_flag("!--steady-only", options->transients, "no transients");
+  stack->add_option("--output", options->output, "folder for case1.csv to case4.csv: temperatures every 1 ms")
+      ->check(CLI::ExistingDirectory);
+  stack->add_option("--json", options->json, "write everything that is printed to this file");
+  stack->callback([options] {
+    const std::string_view name = "tellegen benchmark stack";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_stack(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 }  // namespace
 
 void add_benchmark(CLI::App& command) {
@@ -125,6 +149,7 @@ void add_benchmark(CLI::App& command) {
   add_sweep_benchmark(command);
   add_derivatives(command);
   add_twin(command);
+  add_stack(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");
   const auto options = std::make_shared<CircuitsOptions>();

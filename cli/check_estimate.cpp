@@ -352,7 +352,7 @@ void check_estimate(Model model, const EstimateCheckRequest& request) {
     fmt::print("{} ({})\n\n{}", model.name, request.file, report.text());
   }
   if (!report.all_known)
-    throw StudyError(request.file, "not everything that was asked for can be known", report.sentences());
+    throw StudyError(request.file, "not everything that was asked for can be known", report.reasons());
 }
 
 }  // namespace tellegen

@@ -1,11 +1,13 @@
-// tellegen convert: a SPICE netlist in, the equivalent model file out.
+// tellegen convert: a SPICE netlist or a model file with a [stack] in, the model file that it stands for out.
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "tellegen/model/stack.h"
 #include "tellegen/netlist/netlist.h"
 #include "tellegen/results/atomic_file.h"
 
@@ -14,15 +16,29 @@ namespace {
 
 constexpr std::string_view command_name = "tellegen convert";
 
-void convert(const std::string& from, const std::string& to) {
-  if (!is_netlist(from))
-    throw command_fault(command_name, "T401", fmt::format("'{}' is not a netlist", from),
-                        {"a netlist ends in .cir, .sp, .spice, .net or .ckt"});
-  check_writable({command_name, "TO"}, to, {".toml"});
-  const ConvertedNetlist converted = convert_netlist(from);
+std::string from_netlist(const std::string& from) {
+  ConvertedNetlist converted = convert_netlist(from);
   for (const std::string& note : converted.notes) fmt::print(stderr, "{}\n", note);
+  return std::move(converted.toml);
+}
+
+std::string from_stack(const std::string& from) {
+  const bool model = std::filesystem::path(from).extension() == ".toml";
+  if (model) {
+    const Document document(read_text(from, {from, 0}), from);
+    if (document.root().find("stack")) return expand_stack(document).toml;
+  }
+  throw command_fault(command_name, "T401",
+                      model ? fmt::format("'{}' has no [stack]: it is a plain model file already", from)
+                            : fmt::format("'{}' is not a netlist", from),
+                      {"a netlist ends in .cir, .sp, .spice, .net or .ckt"});
+}
+
+void convert(const std::string& from, const std::string& to) {
+  check_writable({command_name, "TO"}, to, {".toml"});
+  const std::string converted = is_netlist(from) ? from_netlist(from) : from_stack(from);
   try {
-    write_file(to, converted.toml);
+    write_file(to, converted);
   } catch (const std::runtime_error& error) {
     throw command_fault(command_name, "T402", error.what());
   }
@@ -36,7 +52,7 @@ void add_convert(CLI::App& command) {
     std::string from, to;
   };
   auto request = std::make_shared<Request>();
-  command.add_option("FROM", request->from, "SPICE netlist")->required();
+  command.add_option("FROM", request->from, "SPICE netlist, or model file with a [stack]")->required();
   command.add_option("TO", request->to, "model file to write")->required();
   command.callback([request] { convert(request->from, request->to); });
 }

@@ -27,7 +27,7 @@ constexpr Command commands[] = {
     {"report", "put the reports of estimations and calibrations together as one page", add_report},
     {"check", "show what a model is made of, or everything that is wrong with it", add_check},
     {"equations", "write a model's equations out, and those of its sensitivities", add_equations},
-    {"convert", "write the model file that a SPICE netlist stands for", add_convert},
+    {"convert", "write the model file that a SPICE netlist or a [stack] stands for", add_convert},
     {"library", "list the kinds there are, or show one with its equations", add_library},
     {"benchmark", "measure speed and error against published results and other programs", add_benchmark},
 };

@@ -82,6 +82,7 @@ nlohmann::ordered_json to_json(const RunReport& report) {
       {"real_time_factor", summary.loop_seconds > 0.0 ? stop / summary.loop_seconds : 0.0},
   };
   if (!statistics.chatter.empty()) json["chatter"] = statistics.chatter;
+  if (!statistics.warning.empty()) json["warning"] = statistics.warning;
   if (!summary.failure.empty()) json["failure"] = summary.failure;
   if (report.realtime) json["realtime"] = to_json(*report.realtime);
   auto& outputs = json["outputs"] = nlohmann::ordered_json::array();

@@ -260,6 +260,7 @@ TEST(Docs, the_tutorial_s_examples_work) { Example("docs/tutorial.md").run(); }
 TEST(Docs, the_model_file_s_examples_work) { Example("docs/model-file.md").run(); }
 TEST(Docs, the_studies_examples_work) { Example("docs/studies.md").run(); }
 TEST(Docs, the_twin_s_examples_work) { Example("docs/twin.md").run(); }
+TEST(Docs, the_examples_of_stacks_work) { Example("docs/stacks.md").run(); }
 TEST(Docs, the_examples_of_equations_work) { Example("docs/equations.md").run(); }
 
 TEST(Docs, the_readmes_of_the_models_tell_how_to_run_them) {
@@ -276,7 +277,7 @@ TEST(Docs, links_lead_somewhere) {
   for (const std::string name :
        {"README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/model-file.md", "docs/errors.md",
         "docs/theory.md", "docs/realtime.md", "docs/architecture.md", "docs/library.md", "docs/netlists.md",
-        "docs/studies.md", "docs/equations.md", "docs/twin.md"}) {
+        "docs/studies.md", "docs/equations.md", "docs/twin.md", "docs/stacks.md"}) {
     const std::string text = page(name);
     for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
       EXPECT_TRUE(fs::exists((root / name).parent_path() / (*at)[1].str())) << name << ": " << (*at)[0];

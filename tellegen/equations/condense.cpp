@@ -153,10 +153,11 @@ class Condenser {
           {x.limited, pool_.call("junction_limit", {substitute(x.argument, at), x.previous})});
     }
     for (Expr equation : equations_) {
-      std::vector<Expr> slopes(symbols);
+      std::vector<Expr> of;  // all at once: an equation may have hundreds of names
+      for (int s = 0; s < symbols; ++s) of.push_back(group_.symbols[s].symbol);
+      const std::vector<Expr> slopes = gradient(equation, of);
       std::set<int> nonlinear;
       for (int s = 0; s < symbols; ++s) {
-        slopes[s] = derivative(equation, group_.symbols[s].symbol);
         for (Expr symbol : symbols_of(std::span(&slopes[s], 1)))
           if (const auto at = index.find(symbol); at != index.end()) nonlinear.insert(at->second);
       }

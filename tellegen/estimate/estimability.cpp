@@ -38,7 +38,7 @@ std::string told(const Knowledge& k, std::size_t at) {
 }
 
 std::string knowledge_table(const Knowledge& k) {
-  TextTable table{{"", "value", "unit", "deviation", "relative"}, {}};
+  TextTable table{{"", "value", "unit", "deviation", "of its size"}, {}};
   for (std::size_t at = 0; at < k.quantities.size(); ++at) {
     const UnknownQuantity& q = k.quantities[at];
     table.rows.push_back(
@@ -59,9 +59,18 @@ std::string rank_line(const Knowledge& k) {
                      k.conditioning);
 }
 
+void add_new(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  for (const std::string& s : from)
+    if (std::find(to.begin(), to.end(), s) == to.end()) to.push_back(s);
+}
+
 std::vector<std::string> advice_for(const Knowledge& k) {
   std::vector<std::string> advice;
   for (const Entangled& e : k.entangled) {
+    if (std::all_of(e.parts.begin(), e.parts.end(), [&](int p) {
+          return k.quantities[static_cast<std::size_t>(p)].what == UnknownQuantity::What::state;
+        }))
+      continue;
     std::vector<std::string> parts;
     for (int p : e.parts) parts.push_back(k.quantities[static_cast<std::size_t>(p)].name);
     const std::size_t free = e.parts.size() - e.known.size();
@@ -76,12 +85,15 @@ std::vector<std::string> advice_for(const Knowledge& k) {
 
 std::vector<std::string> EstimabilityReport::sentences() const {
   std::vector<std::string> said;
-  const auto add = [&](const std::vector<std::string>& more) {
-    for (const std::string& s : more)
-      if (std::find(said.begin(), said.end(), s) == said.end()) said.push_back(s);
-  };
-  if (parameters) add(parameters->sentences());
-  if (states) add(states->knowledge.sentences());
+  if (parameters) add_new(said, parameters->sentences());
+  if (states) add_new(said, states->knowledge.sentences());
+  return said;
+}
+
+std::vector<std::string> EstimabilityReport::reasons() const {
+  std::vector<std::string> said;
+  if (parameters) add_new(said, parameters->sentences());
+  if (states) add_new(said, states->knowledge.sentences(!states->rest_fades()));
   return said;
 }
 
@@ -100,10 +112,11 @@ std::string EstimabilityReport::text() const {
     text += "\nas it goes on, the start unknown:\n\n";
     say(states->knowledge);
     for (double left : states->left)
-      text += left < 0.999
-                  ? fmt::format("what is not told of the states fades: {} of it is left after {:g} s\n",
-                                per_cent(left), states->seconds)
-                  : "what is not told of the states stays: the model does not forget it\n";
+      if (left >= 0.999)
+        text += "what is not told of the states stays: the model does not forget it\n";
+      else
+        text += fmt::format("what is not told of the states fades: {} of it is left after {:g} s\n",
+                            left < 1e-6 ? "nothing" : per_cent(left), states->seconds);
   }
   if (!states_note.empty()) text += "\nthe states were not looked at: " + states_note + "\n";
   text += all_known ? "\neverything that was asked for can be known\n"
@@ -134,9 +147,7 @@ EstimabilityReport what_can_be_known(const Model& model, const Record& record,
       report.states_note = error.faults().front().message;
     }
     if (report.states && !report.states->unknowns_known())
-      for (const std::string& a : advice_for(report.states->knowledge))
-        if (std::find(report.advice.begin(), report.advice.end(), a) == report.advice.end())
-          report.advice.push_back(a);
+      add_new(report.advice, advice_for(report.states->knowledge));
   }
   return report;
 }

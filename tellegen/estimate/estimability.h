@@ -31,6 +31,7 @@ struct EstimabilityReport {
   std::string states_note;                     // why the states were not looked at, where they were to be
   std::vector<std::string> advice;             // what would help
   std::vector<std::string> sentences() const;  // "R_dbc and R_sp only as R_dbc + 3 R_sp"
+  std::vector<std::string> reasons() const;    // those for which not all is known: states that fade are none
   std::string text() const;                    // for people, with tables
 };
 

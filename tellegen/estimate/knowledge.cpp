@@ -73,9 +73,13 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-std::vector<std::string> Knowledge::sentences() const {
+std::vector<std::string> Knowledge::sentences(bool states) const {
   std::vector<std::string> said;
+  const auto passed_over = [&](int q) {
+    return !states && quantities[static_cast<std::size_t>(q)].what == UnknownQuantity::What::state;
+  };
   for (const Entangled& e : entangled) {
+    if (std::all_of(e.parts.begin(), e.parts.end(), passed_over)) continue;
     std::vector<std::string> parts, known;
     bool everywhere = true;
     for (int p : e.parts) parts.push_back(quantities[static_cast<std::size_t>(p)].name);
@@ -88,6 +92,7 @@ std::vector<std::string> Knowledge::sentences() const {
   }
   for (std::size_t k = 0; k < quantities.size(); ++k) {
     const UnknownQuantity& q = quantities[k];
+    if (passed_over(static_cast<int>(k))) continue;
     if (how[k] == How::not_at_all) said.push_back(q.name + " not at all");
     if (how[k] == How::hardly)
       said.push_back(

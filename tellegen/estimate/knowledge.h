@@ -78,7 +78,8 @@ struct Knowledge {
   double conditioning = 1.0;  // largest over smallest singular value that counts, columns scaled
 
   bool all_known() const;
-  std::vector<std::string> sentences() const;  // what is not known, one each; empty: everything is
+  // What is not known, one each; empty: everything is. Without `states`: not what concerns states alone.
+  std::vector<std::string> sentences(bool states = true) const;
 };
 
 // `elsewhere`: the information at other numbers, moved by about this part of the scales, differently for each

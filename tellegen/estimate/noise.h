@@ -52,8 +52,8 @@ struct DisturbanceOptions {
   std::uint64_t seed = 1;
   bool noise = true;           // as the sensors declare
   double loss = 0.0;           // probability that a reading is lost
-  Stretches bursts;            // nothing is read
-  Stretches stuck;             // the reading of the beginning is repeated
+  Stretches bursts = {};       // nothing is read
+  Stretches stuck = {};        // the reading of the beginning is repeated
   double outliers = 0.0;       // probability that a reading is off,
   double outlier_size = 20.0;  // by so many times the sensor's noise, up or down
   double late = 0.0;           // probability that a reading comes late,

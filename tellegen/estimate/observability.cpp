@@ -68,10 +68,12 @@ StateKnowledge state_knowledge(const Model& model, const Record& record, const s
     }
     quantities.push_back(std::move(q));
   }
+  // The start stays where it is: what holds for every start would be less than what is asked.
   const auto elsewhere = [&](double part) -> std::optional<InformationPoint> {
     Vector moved = start;
     for (std::size_t k = 0; k < quantities.size(); ++k)
-      moved[static_cast<Eigen::Index>(k)] += quantities[k].scale * moved_part(k, part);
+      if (quantities[k].what != UnknownQuantity::What::state)
+        moved[static_cast<Eigen::Index>(k)] += quantities[k].scale * moved_part(k, part);
     const auto there = follower.from(moved);
     if (!there) return std::nullopt;
     return there->information;
@@ -82,19 +84,27 @@ StateKnowledge state_knowledge(const Model& model, const Record& record, const s
   StateKnowledge result;
   result.knowledge = judge(quantities, followed->information, elsewhere, limit);
   result.seconds = times.step * static_cast<double>(times.steps - 1);
-  // What is not seen at all is lost as much as what is seen only together.
-  Matrix lost = result.knowledge.lost;
-  for (std::size_t k = 0; k < result.knowledge.how.size(); ++k)
-    if (result.knowledge.how[k] == Knowledge::How::not_at_all &&
-        result.knowledge.quantities[k].what == UnknownQuantity::What::state) {
-      lost.conservativeResize(scale.size(), lost.cols() + 1);
-      lost.col(lost.cols() - 1) = Vector::Unit(scale.size(), static_cast<Eigen::Index>(k));
-    }
-  for (Eigen::Index k = 0; k < lost.cols(); ++k) {
+  // Of states alone: lost together, or not seen at all.
+  const Knowledge& k = result.knowledge;
+  const auto follow = [&](const Vector& direction) {
     const Vector end =
-        scale.cwiseInverse().asDiagonal() * (followed->transition * (scale.asDiagonal() * lost.col(k)));
-    result.left.push_back(end.norm() / lost.col(k).norm());
+        scale.cwiseInverse().cwiseProduct(followed->transition * scale.cwiseProduct(direction));
+    result.left.push_back(end.norm() / direction.norm());
+  };
+  const auto is_state = [&](int q) {
+    return k.quantities[static_cast<std::size_t>(q)].what == UnknownQuantity::What::state;
+  };
+  for (const Entangled& e : k.entangled) {
+    if (!std::all_of(e.parts.begin(), e.parts.end(), is_state)) continue;
+    Matrix own = Matrix::Zero(scale.size(), k.lost.cols());
+    for (int q : e.parts) own.row(q) = k.lost.row(q);
+    const Eigen::JacobiSVD<Matrix> svd(own, Eigen::ComputeThinU);
+    for (std::size_t d = 0; d < e.parts.size() - e.known.size(); ++d)
+      follow(svd.matrixU().col(static_cast<Eigen::Index>(d)));
   }
+  for (std::size_t q = 0; q < k.how.size(); ++q)
+    if (k.how[q] == Knowledge::How::not_at_all && is_state(static_cast<int>(q)))
+      follow(Vector::Unit(scale.size(), static_cast<Eigen::Index>(q)));
   return result;
 }
 

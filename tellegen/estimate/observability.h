@@ -19,7 +19,7 @@ namespace tellegen {
 
 struct StateKnowledge {
   Knowledge knowledge;
-  std::vector<double> left;  // of each lost direction: what part of it is still there at the end
+  std::vector<double> left;  // of each lost direction of states: what part of it is there at the end
   double seconds = 0.0;      // the time for which it was followed
   bool unknowns_known() const;
   bool rest_fades() const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <map>
 #include <set>
@@ -102,6 +103,42 @@ Linear linearise(const Model& given, const PlacementOptions& options) {
   return linear;
 }
 
+// Directions that neither fade nor show in the readings, orthonormal columns. Directions that join them in
+// the course of time (the slope of an integrated walk) appear once these are left out.
+Matrix hidden_forever(const Matrix& transition, const Matrix& readings) {
+  const auto n = transition.rows();
+  if (n == 0) return Matrix(0, 0);
+  const Eigen::EigenSolver<Matrix> eigen(transition, false);
+  std::vector<std::complex<double>> lasting;
+  for (Eigen::Index k = 0; k < n; ++k) {
+    std::complex<double> value = eigen.eigenvalues()[k];
+    if (std::abs(value) < 1.0 - 1e-10 || value.imag() < 0.0) continue;
+    if (std::abs(value - 1.0) < 1e-6) value = 1.0;
+    if (std::none_of(lasting.begin(), lasting.end(), [&](auto v) { return std::abs(v - value) < 1e-9; }))
+      lasting.push_back(value);
+  }
+  Matrix found(n, 0);
+  for (const std::complex<double> value : lasting) {
+    Eigen::MatrixXcd test(n + readings.rows(), n);
+    test.topRows(n) = transition.cast<std::complex<double>>() - value * Eigen::MatrixXcd::Identity(n, n);
+    const double moves = test.topRows(n).norm(), seen = readings.norm();
+    if (moves > 0.0) test.topRows(n) /= moves;
+    test.bottomRows(readings.rows()) = readings.cast<std::complex<double>>() / (seen > 0.0 ? seen : 1.0);
+    const Eigen::JacobiSVD<Eigen::MatrixXcd> svd(test, Eigen::ComputeFullV);
+    for (Eigen::Index k = 0; k < n; ++k) {
+      if (k < svd.singularValues().size() && svd.singularValues()[k] > 1e-9) continue;
+      for (const Vector& part : {Vector(svd.matrixV().col(k).real()), Vector(svd.matrixV().col(k).imag())}) {
+        // What is new in it.
+        const Vector rest = part - found * (found.transpose() * part);
+        if (rest.norm() < 1e-6) continue;
+        found.conservativeResize(n, found.cols() + 1);
+        found.col(found.cols() - 1) = rest / rest.norm();
+      }
+    }
+  }
+  return found;
+}
+
 // Choices, each judged once.
 class Search {
  public:
@@ -112,10 +149,10 @@ class Search {
     std::sort(choice.begin(), choice.end());
     const auto found = seen_.find(choice);
     if (found != seen_.end()) return found->second;
-    const auto n = linear_.transition.rows();
-    Matrix information = Matrix::Zero(n, n);
-    for (int k : choice) information += linear_.candidates.row(k).transpose() * linear_.candidates.row(k);
-    return seen_.emplace(std::move(choice), filter_.of(linear_.target, information)).first->second;
+    Matrix readings(static_cast<Eigen::Index>(choice.size()), linear_.transition.rows());
+    for (std::size_t k = 0; k < choice.size(); ++k)
+      readings.row(static_cast<Eigen::Index>(k)) = linear_.candidates.row(choice[k]);
+    return seen_.emplace(std::move(choice), filter_.of(linear_.target, readings)).first->second;
   }
   bool better(const std::vector<int>& a, const std::vector<int>& b) { return less(of(a), of(b)); }
   static bool less(const LongRunCovariance::Answer& a, const LongRunCovariance::Answer& b) {
@@ -124,11 +161,15 @@ class Search {
   }
   const auto& seen() const { return seen_; }
 
-  void all(int candidates, int count) {
+  // `from`: positions of candidates.
+  void all(const std::vector<int>& from, int count) {
+    const auto candidates = static_cast<int>(from.size());
     std::vector<int> choice(static_cast<std::size_t>(count));
     for (int k = 0; k < count; ++k) choice[static_cast<std::size_t>(k)] = k;
     for (;;) {
-      of(choice);
+      std::vector<int> named;
+      for (int k : choice) named.push_back(from[static_cast<std::size_t>(k)]);
+      of(named);
       int k = count - 1;
       while (k >= 0 && choice[static_cast<std::size_t>(k)] == candidates - count + k) --k;
       if (k < 0) return;
@@ -138,12 +179,12 @@ class Search {
     }
   }
 
-  void greedy(int candidates, int count) {
+  void greedy(const std::vector<int>& from, int count) {
     std::vector<int> choice;
     const auto taken = [&](int k) { return std::find(choice.begin(), choice.end(), k) != choice.end(); };
     while (static_cast<int>(choice.size()) < count) {
       std::vector<int> best;
-      for (int k = 0; k < candidates; ++k) {
+      for (int k : from) {
         if (taken(k)) continue;
         std::vector<int> next = choice;
         next.push_back(k);
@@ -154,7 +195,7 @@ class Search {
     for (bool improved = true; improved;) {
       improved = false;
       for (std::size_t at = 0; at < choice.size(); ++at)
-        for (int k = 0; k < candidates; ++k) {
+        for (int k : from) {
           if (taken(k)) continue;
           std::vector<int> next = choice;
           next[at] = k;
@@ -195,23 +236,42 @@ Matrix process_of_step(const Matrix& rates, const Matrix& noise, double step) {
 LongRunCovariance::LongRunCovariance(Matrix transition, Matrix process, Matrix prior)
     : transition_(std::move(transition)), process_(std::move(process)), prior_(std::move(prior)) {}
 
-LongRunCovariance::Answer LongRunCovariance::of(const Vector& target, const Matrix& information) const {
-  constexpr int long_time = 24, longest = 60;
-  const auto n = transition_.rows();
-  const Matrix one = Matrix::Identity(n, n);
-  Matrix a = transition_, g = information, h = process_;
+LongRunCovariance::Answer LongRunCovariance::of(Vector target, Matrix readings) const {
+  constexpr int long_time = 16, longest = 60;
+  Matrix a = transition_, h = process_, prior = prior_;
+  bool told = true;
+  for (;;) {
+    const Matrix hidden = hidden_forever(a, readings);
+    if (hidden.cols() == 0) break;
+    if ((hidden.transpose() * target).norm() > 1e-8 * target.norm()) {
+      told = false;
+      break;
+    }
+    // What is left when nobody asks for these directions.
+    const Eigen::HouseholderQR<Matrix> qr(hidden);
+    const Matrix q = qr.householderQ();
+    const Matrix rest = q.rightCols(a.rows() - hidden.cols());
+    a = (rest.transpose() * a * rest).eval();
+    h = (rest.transpose() * h * rest).eval();
+    prior = (rest.transpose() * prior * rest).eval();
+    target = (rest.transpose() * target).eval();
+    readings = (readings * rest).eval();
+  }
+  const auto n = a.rows();
+  const Matrix one = Matrix::Identity(n, n), information = readings.transpose() * readings;
+  Matrix g = information;
   const auto symmetric = [](const Matrix& m) -> Matrix { return 0.5 * (m + m.transpose()); };
   Answer answer{infinite, 0.0};
   double last = -1.0;
   int settled = 0;
   for (int k = 0; k < longest; ++k) {
     // 2^k steps from the prior, then one reading.
-    const Matrix predicted =
-        symmetric(h + a * prior_ * (one + g * prior_).partialPivLu().solve(a.transpose()));
+    const Matrix predicted = symmetric(h + a * prior * (one + g * prior).partialPivLu().solve(a.transpose()));
     const Matrix known = predicted * (one + information * predicted).partialPivLu().inverse();
     const double variance = target.dot(symmetric(known) * target);
     if (!std::isfinite(variance)) return answer;
     if (k <= long_time) answer.order = variance;
+    if (!told && k == long_time) return answer;
     settled = std::abs(variance - last) <= 1e-9 * std::abs(variance) || variance <= 0.0 ? settled + 1 : 0;
     if (settled >= 3 && k >= 12) {
       answer.deviation = std::sqrt(std::max(0.0, variance));
@@ -284,26 +344,39 @@ std::vector<SensorCandidate> default_candidates(const Model& model, Expr target,
 }
 
 Placement place_sensors(const Model& model, const PlacementOptions& options) {
-  const auto candidates = static_cast<int>(options.candidates.size());
-  if (options.count < 1 || options.count > candidates)
-    throw ModelError({{model.file.string(), 0},
-                      "T615",
-                      fmt::format("{} sensors cannot be placed on {} candidates", options.count, candidates),
-                      {"place fewer, or name more with --candidates"}});
+  const auto check = [&](std::size_t candidates, std::string_view which) {
+    if (options.count < 1 || static_cast<std::size_t>(options.count) > candidates)
+      throw ModelError(
+          {{model.file.string(), 0},
+           "T615",
+           fmt::format("{} sensors cannot be placed on {} candidates{}", options.count, candidates, which),
+           {"place fewer, or name more with --candidates"}});
+  };
+  check(options.candidates.size(), "");
   const Linear linear = linearise(model, options);
+  // What is held, or nothing unknown moves, is no place for a sensor.
+  std::vector<int> useful;
+  for (int k = 0; k < static_cast<int>(options.candidates.size()); ++k)
+    if (linear.candidates.row(k).norm() > 0.0) useful.push_back(k);
+  check(useful.size(), " that show anything");
   Search search(linear);
   Placement placement;
   placement.without = search.of({}).deviation;
-  for (int k = 0; k < candidates; ++k) placement.alone.push_back(search.of({k}).deviation);
-  placement.all_tried = choose(candidates, options.count) <= options.most_choices;
+  for (int k = 0; k < static_cast<int>(options.candidates.size()); ++k)
+    placement.alone.push_back(search.of({k}).deviation);
+  placement.all_tried =
+      choose(static_cast<std::int64_t>(useful.size()), options.count) <= options.most_choices;
   if (placement.all_tried)
-    search.all(candidates, options.count);
+    search.all(useful, options.count);
   else
-    search.greedy(candidates, options.count);
+    search.greedy(useful, options.count);
 
   std::vector<std::pair<LongRunCovariance::Answer, std::vector<int>>> order;
   for (const auto& [choice, answer] : search.seen())
-    if (static_cast<int>(choice.size()) == options.count) order.emplace_back(answer, choice);
+    if (static_cast<int>(choice.size()) == options.count &&
+        std::all_of(choice.begin(), choice.end(),
+                    [&](int k) { return linear.candidates.row(k).norm() > 0.0; }))
+      order.emplace_back(answer, choice);
   placement.tried = static_cast<std::int64_t>(order.size());
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return Search::less(a.first, b.first); });

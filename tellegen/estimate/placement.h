@@ -8,7 +8,8 @@
 //   P -> H + A P (I + G P)^-1 A'        A: transition, G = C' R^-1 C, H: process noise
 //
 // keeps its form when it is applied twice, so k doublings are 2^k steps [Anderson 1978]. What is neither seen
-// nor fades grows without bound: that choice does not tell the target.
+// nor fades grows without bound (a direction v with A v = a v, |a| >= 1 and C v = 0): a choice that leaves
+// the target such a part does not tell it, and what does not concern the target is left out beforehand.
 //
 // All choices are tried where there are at most 20 000 of them; otherwise the best single one, the best to
 // join it, and so on, then exchanges of one for another as long as one improves.
@@ -61,7 +62,7 @@ struct Placement {
 // the model, so that every choice would tell everything in the end; and as TwinModel does.
 Placement place_sensors(const Model& model, const PlacementOptions& options);
 
-// All node across variables that the states move, and the model's own sensors, without the target itself.
+// All node across variables, and the model's own sensors, without the target itself.
 // Those without a noise of their own get `noise`, or, where that is 0, the largest of the model's sensors in
 // the same unit. Throws ModelError (T612) where there is none.
 std::vector<SensorCandidate> default_candidates(const Model& model, Expr target, double noise);
@@ -77,8 +78,8 @@ class LongRunCovariance {
     double deviation = 0.0;  // infinite where it never settles
     double order = 0.0;      // after a long time, to compare what never settles
   };
-  // Of target'x just after a reading; `information`: C' R^-1 C.
-  Answer of(const Eigen::VectorXd& target, const Eigen::MatrixXd& information) const;
+  // Of target'x just after a reading; `readings`: C, each row over its noise.
+  Answer of(Eigen::VectorXd target, Eigen::MatrixXd readings) const;
 
  private:
   Eigen::MatrixXd transition_, process_, prior_;

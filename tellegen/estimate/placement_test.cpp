@@ -38,7 +38,8 @@ TEST(LongRunCovariance, a_scalar_walk_has_the_closed_form) {
   const Eigen::MatrixXd one = Eigen::MatrixXd::Identity(1, 1);
   const LongRunCovariance filter(one, q * one, 100.0 * one);
   const double p = 0.5 * (q + std::sqrt(q * q + 4 * q * r));
-  EXPECT_NEAR(filter.of(Eigen::VectorXd::Ones(1), one / r).deviation, std::sqrt(p * r / (p + r)), 1e-10);
+  EXPECT_NEAR(filter.of(Eigen::VectorXd::Ones(1), one / std::sqrt(r)).deviation, std::sqrt(p * r / (p + r)),
+              1e-10);
   EXPECT_EQ(filter.of(Eigen::VectorXd::Ones(1), 0.0 * one).deviation, INFINITY);
 }
 
@@ -56,8 +57,41 @@ TEST(LongRunCovariance, doubling_is_the_same_as_many_steps) {
     p = a * after * a.transpose() + q;
   }
   const LongRunCovariance filter(a, q, Eigen::Matrix3d::Identity());
-  EXPECT_NEAR(filter.of(target, c.transpose() * c / r).deviation, std::sqrt(target.dot(after * target)),
-              1e-8);
+  EXPECT_NEAR(filter.of(target, c / std::sqrt(r)).deviation, std::sqrt(target.dot(after * target)), 1e-8);
+}
+
+TEST(LongRunCovariance, what_nobody_asks_for_may_wander_unseen) {
+  // Two walks of which only the first is read; an integrated walk beside them that nothing shows.
+  Eigen::MatrixXd a = Eigen::MatrixXd::Identity(4, 4);
+  a(2, 3) = 1e-3;
+  const Eigen::MatrixXd q = 0.01 * Eigen::MatrixXd::Identity(4, 4);
+  const LongRunCovariance filter(a, q, Eigen::MatrixXd::Identity(4, 4));
+  Eigen::MatrixXd c = Eigen::MatrixXd::Zero(1, 4);
+  c(0, 0) = 2.0;
+  const double p = 0.5 * (0.01 + std::sqrt(0.01 * 0.01 + 4 * 0.01 * 0.25));
+  EXPECT_NEAR(filter.of(Eigen::VectorXd::Unit(4, 0), c).deviation, std::sqrt(p * 0.25 / (p + 0.25)), 1e-10);
+  for (int k : {1, 2, 3}) EXPECT_EQ(filter.of(Eigen::VectorXd::Unit(4, k), c).deviation, INFINITY) << k;
+}
+
+TEST(Placement, three_unknown_flows_need_sensors_that_tell_what_reaches_the_target) {
+  Model model = inverter_with_walk();
+  for (const char* name : {"Q_v", "Q_w"}) {
+    ModelUnknown unknown = model.unknowns[0];
+    for (std::size_t k = 0; k < model.parameters.size(); ++k)
+      if (model.parameters[k].name == name) unknown.parameter = static_cast<int>(k);
+    model.unknowns.push_back(unknown);
+  }
+  PlacementOptions options = asked_of(model, 2, "n1.T");
+  options.unknowns = {0, 1, 2};
+  const auto deviation = [&](const std::string& a, const std::string& b) {
+    PlacementOptions two = options;
+    std::erase_if(two.candidates, [&](const SensorCandidate& c) { return c.name != a && c.name != b; });
+    return place_sensors(model, two).best.at(0).deviation;
+  };
+  // The difference of phases v and w reaches neither the heatsink nor phase u.
+  EXPECT_LT(deviation("S1", "S_hs"), 0.2);
+  // Phases u and w against each other leave two coppers as they are, and move the junction.
+  EXPECT_EQ(deviation("S1", "S2"), INFINITY);
 }
 
 TEST(Placement, process_noise_of_a_step_follows_the_integral) {

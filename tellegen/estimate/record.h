@@ -40,12 +40,12 @@ struct Record {
 };
 
 struct RecordOptions {
-  std::vector<int> sensors;         // in Model::outputs: columns that must be there
-  std::vector<std::string> inputs;  // likewise
-  double step = 0.0;                // of the estimator; 0: that of the file
-  double late = 0.0;                // how much later than taken a reading may arrive
-  std::string resample = "exact";   // exact: a time beside the steps is a fault; nearest, linear
-  std::optional<double> from, to;   // the part of the record that is used
+  std::vector<int> sensors = {};             // in Model::outputs: columns that must be there
+  std::vector<std::string> inputs = {};      // likewise
+  double step = 0.0;                         // of the estimator; 0: that of the file
+  double late = 0.0;                         // how much later than taken a reading may arrive
+  std::string resample = "exact";            // exact: a time beside the steps is a fault; nearest, linear
+  std::optional<double> from = {}, to = {};  // the part of the record that is used
 };
 
 // A CSV file: a column of times ("t", "time", "t_s"), one for each sensor and input by its name (units as

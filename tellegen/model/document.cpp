@@ -40,11 +40,11 @@ std::string_view type_name(Value::Type type) {
 // Copies toml++'s tree, emptying it on the way: the two never stand in memory together.
 class DocumentBuilder {
  public:
-  explicit DocumentBuilder(Document& document) : document_(document) {}
+  DocumentBuilder(Document& document, std::span<const int> lines) : document_(document), lines_(lines) {}
 
   Value convert(toml::node& node) {
     Value value;
-    value.line = static_cast<int>(node.source().begin.line);
+    value.line = line_of(node.source());
     if (auto* text = node.as_string()) {
       value.type = Value::Type::text;
       value.text = keep(text->get());
@@ -93,7 +93,7 @@ class DocumentBuilder {
     for (std::size_t k = 0; k < order.size(); ++k) {
       items[k] = convert(*order[k].node);
       items[k].key = keep(order[k].key->str());
-      items[k].line = static_cast<int>(order[k].key->source().begin.line);
+      items[k].line = line_of(order[k].key->source());
     }
     return items;
   }
@@ -105,6 +105,11 @@ class DocumentBuilder {
     return {first, count};
   }
 
+  int line_of(const toml::source_region& region) const {
+    const auto line = static_cast<std::size_t>(region.begin.line);
+    return line >= 1 && line <= lines_.size() ? lines_[line - 1] : static_cast<int>(line);
+  }
+
   std::string_view keep(std::string_view text) {
     const auto found = document_.texts_.find(text);
     if (found != document_.texts_.end()) return *found;
@@ -114,6 +119,7 @@ class DocumentBuilder {
   }
 
   Document& document_;
+  std::span<const int> lines_;
 };
 
 namespace {
@@ -259,7 +265,8 @@ std::optional<RoomForKey> find_room(std::string_view text, std::span<const std::
   return RoomForKey{end_of_value(text, *last), table->is_inline()};
 }
 
-Document::Document(std::string_view text, std::string name) : name_(std::move(name)) {
+Document::Document(std::string_view text, std::string name, std::span<const int> lines)
+    : name_(std::move(name)) {
   if (const int line = NestingGuard(text).line_of_fault())
     throw ModelError({{name_, line},
                       "T100",
@@ -267,9 +274,11 @@ Document::Document(std::string_view text, std::string name) : name_(std::move(na
                       {"a model needs three or four levels; more than 32 are not read"}});
   try {
     toml::table table = toml::parse(text);
-    root_ = DocumentBuilder(*this).convert(table);
+    root_ = DocumentBuilder(*this, lines).convert(table);
   } catch (const toml::parse_error& error) {
-    const auto& at = error.source().begin;
+    auto at = error.source().begin;
+    if (at.line >= 1 && at.line <= lines.size())
+      at.line = static_cast<toml::source_index>(lines[at.line - 1]);
     if (const auto name = named_twice(error.description()); !name.empty())
       throw ModelError({{name_, static_cast<int>(at.line)},
                         "T106",

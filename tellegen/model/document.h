@@ -37,7 +37,8 @@ std::string_view type_name(Value::Type type);  // "a number", "a list"
 class Document {
  public:
   // `name` is what faults call the file. Throws ModelError (T100) where the text is not TOML.
-  Document(std::string_view text, std::string name);
+  // Where the text was made from another, `lines` has the line of that one for each of its own.
+  Document(std::string_view text, std::string name, std::span<const int> lines = {});
   const Value& root() const { return root_; }
   const std::string& name() const { return name_; }
   Place at(const Value& value) const { return {name_, value.line}; }

@@ -85,6 +85,12 @@ struct KindInitial {
   Expr value;     // in parameters
 };
 
+// What parameters must satisfy together: a leakage inductance below the self inductance.
+struct KindRequirement {
+  Expr condition;  // in parameters
+  std::string text, message;
+};
+
 // A worked answer: parameters, inputs held constant, and what must come out; the tests run it.
 struct KindCheck {
   // Names are those of the symbols above. given: parameters; an across or through variable or a node's
@@ -104,6 +110,7 @@ struct Kind {
   bool fixes_node = false;      // a ground or a fixed temperature: no flow of its own in the counts
   std::vector<KindNode> nodes;  // the ports, then internal nodes
   int port_count = 0;
+  std::vector<int> distinct;  // ports that must be joined to nodes of their own: the phases of a machine
   std::vector<KindEdge> edges;
   std::vector<KindParameter> parameters;
   std::vector<KindVariable> variables;
@@ -111,6 +118,10 @@ struct Kind {
   std::vector<KindEquation> equations;  // as many as edges and variables together
   std::vector<KindOutput> outputs;
   std::vector<KindInitial> initial;
+  // What holds in a steady state of the component, one equation for each variable whose rate they contain:
+  // of a machine in its turning frame, where "every rate is zero" would stop the supply.
+  std::vector<KindEquation> steady;
+  std::vector<KindRequirement> requirements;
   std::vector<KindCheck> checks;
 };
 

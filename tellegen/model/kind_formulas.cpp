@@ -221,20 +221,9 @@ void KindReader::read_equations() {
     source_.known_keys(*table, {"terminal"}, "'equations'");
     const Value* terminal = table->find("terminal");
     if (terminal && source_.is(*terminal, Value::Type::list, "'terminal'"))
-      for (const Value& equation : terminal->items) {
-        if (!source_.is(equation, Value::Type::text, "an equation")) continue;
-        KindEquation result;
-        result.text = equation.text;
-        result.line = equation.line;
-        try {
-          const ParsedEquation parsed = parse_equation(pool_, equation.text, tables_);
-          result.residual = resolve(equation, parsed.left - parsed.right, "the equation", false);
-        } catch (const ParseError& error) {
-          source_.fault(equation, "T154", fmt::format("the equation cannot be read: {}", error.what()),
-                        shown(equation.text, error));
-        }
-        kind_.equations.push_back(std::move(result));
-      }
+      for (const Value& entry : terminal->items)
+        if (source_.is(entry, Value::Type::text, "an equation"))
+          kind_.equations.push_back(equation(entry, "the equation"));
   }
   const std::size_t edges = kind_.edges.size(), variables = kind_.variables.size() - kind_.discrete.size();
   if (kind_.equations.size() != edges + variables)
@@ -242,6 +231,63 @@ void KindReader::read_equations() {
                   fmt::format("kind '{}' has {} equation(s) for {} edge(s) and {} internal variable(s)",
                               kind_.name, kind_.equations.size(), edges, variables),
                   {"a kind has one terminal equation for each edge and each internal variable"});
+}
+
+KindEquation KindReader::equation(const Value& entry, std::string_view what) {
+  KindEquation result;
+  result.text = entry.text;
+  result.line = entry.line;
+  try {
+    const ParsedEquation parsed = parse_equation(pool_, entry.text, tables_);
+    result.residual = resolve(entry, parsed.left - parsed.right, what, false);
+  } catch (const ParseError& error) {
+    source_.fault(entry, "T154", fmt::format("{} cannot be read: {}", what, error.what()),
+                  shown(entry.text, error));
+  }
+  return result;
+}
+
+// As many equations as variables whose rates they contain: each takes the place of an initial value.
+void KindReader::read_steady() {
+  const Value* table = root_.find("steady");
+  if (!table || !source_.is(*table, Value::Type::table, "'steady'")) return;
+  source_.known_keys(*table, {"equations"}, "'steady'");
+  const Value* list = table->find("equations");
+  if (!list || !source_.is(*list, Value::Type::list, "'equations' of [steady]")) return;
+  std::vector<Expr> residuals;
+  for (const Value& entry : list->items) {
+    if (!source_.is(entry, Value::Type::text, "an equation")) continue;
+    kind_.steady.push_back(equation(entry, "the equation"));
+    if (!kind_.steady.back().residual) return;
+    residuals.push_back(kind_.steady.back().residual);
+  }
+  std::size_t rates = 0;
+  for (Expr s : symbols_of(residuals)) rates += !rated(s.name()).empty();
+  if (rates != residuals.size())
+    source_.fault(
+        *table, "T152",
+        fmt::format("[steady] has {} equation(s) with the rates of {} variable(s)", residuals.size(), rates),
+        {"each equation takes the place of the initial value of a variable whose der() it contains"});
+}
+
+void KindReader::read_requirements() {
+  const Value* list = root_.find("require");
+  if (!list || !source_.is(*list, Value::Type::list, "'require'")) return;
+  for (const Value& entry : list->items) {
+    if (!source_.is(entry, Value::Type::table, "a requirement")) continue;
+    source_.known_keys(entry, {"that", "message"}, "a requirement");
+    const Value* that = entry.find("that");
+    if (!that || !entry.find("message")) {
+      source_.fault(entry, "T103",
+                    "a requirement needs 'that', a condition, and 'message', what to say where it is broken");
+      continue;
+    }
+    if (!source_.is(*that, Value::Type::text, "'that' of a requirement")) continue;
+    const Expr condition = formula(*that, that->text, "'that' of a requirement", true);
+    if (condition)
+      kind_.requirements.push_back(
+          {condition, std::string(that->text), std::string(source_.text(entry, "message", "a requirement"))});
+  }
 }
 
 void KindReader::read_discrete() {

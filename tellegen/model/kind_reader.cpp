@@ -25,16 +25,18 @@ Kind KindReader::read() {
                   {"use it as a component with model = \"file.toml\" instead of kind = ..."});
     return kind_;
   }
-  source_.known_keys(root_,
-                     {"summary", "domain", "edges", "nodes", "fixes_node", "parameters", "variables",
-                      "discrete", "equations", "initial", "outputs", "check"},
-                     "a kind");
+  source_.known_keys(
+      root_,
+      {"summary", "domain", "edges", "nodes", "fixes_node", "distinct", "parameters", "variables", "discrete",
+       "equations", "initial", "steady", "require", "outputs", "check"},
+      "a kind");
   kind_.summary = source_.text(root_, "summary", "the kind");
   if (const Value* fixes = root_.find("fixes_node"))
     kind_.fixes_node = source_.is(*fixes, Value::Type::boolean, "'fixes_node'") && fixes->number != 0.0;
   find_default_domain();
   const Value* edges = root_.find("edges");
   if (edges) read_edges(*edges);
+  if (const Value* distinct = root_.find("distinct")) read_distinct(*distinct);
   if (const Value* table = root_.find("parameters")) read_parameters(*table);
   if (const Value* table = root_.find("variables")) read_variables(*table);
   if (const Value* table = root_.find("discrete")) declare_discrete(*table);
@@ -48,6 +50,8 @@ Kind KindReader::read() {
   read_equations();
   read_discrete();
   read_initial();
+  read_steady();
+  read_requirements();
   check_optional();
   read_checks();
   return std::move(kind_);
@@ -101,6 +105,22 @@ void KindReader::read_edges(const Value& edges) {
     if (node_edge_[k] < 0)
       source_.fault(*root_.find("nodes"), "T151",
                     fmt::format("no edge meets the internal node '{}'", kind_.nodes[k].name));
+}
+
+void KindReader::read_distinct(const Value& list) {
+  if (!source_.is(list, Value::Type::list, "'distinct'")) return;
+  for (const Value& entry : list.items) {
+    if (!source_.is(entry, Value::Type::text, "an entry of 'distinct'")) continue;
+    std::vector<std::string> ports;
+    for (int k = 0; k < kind_.port_count; ++k) {
+      ports.push_back(kind_.nodes[k].name);
+      if (ports.back() == entry.text) kind_.distinct.push_back(k);
+    }
+    if (std::find(ports.begin(), ports.end(), entry.text) == ports.end())
+      source_.fault(entry, "T153",
+                    fmt::format("'distinct' names '{}', which is not a port of the kind", entry.text),
+                    {did_you_mean(entry.text, ports)});
+  }
 }
 
 void KindReader::read_nodes() {

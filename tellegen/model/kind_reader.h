@@ -32,6 +32,7 @@ class KindReader {
   void read_edges(const Value& edges);
   void read_edge(const Value& edge);
   int node_of(const Value& end, const Value& edge, int domain);
+  void read_distinct(const Value& list);
   void read_nodes();
   void read_parameters(const Value& table);
   void read_parameter(const Value& entry);
@@ -49,6 +50,9 @@ class KindReader {
   void read_equations();
   void read_discrete();
   void read_initial();
+  void read_steady();
+  void read_requirements();
+  KindEquation equation(const Value& entry, std::string_view what);
   void check_optional();
   void read_checks();
   void read_check(const Value& table);

@@ -140,6 +140,36 @@ Expr output_value(const Model& model, const VariableRef& ref) {
   return in_full_names(model, ref.component, kind.outputs[ref.index].value);
 }
 
+void check_requirements(const Model& model, int index, FaultList& faults) {
+  const Component& component = model.components[index];
+  const Kind& kind = model.kinds[component.kind];
+  for (std::size_t i = 0; i < kind.distinct.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (component.nodes[kind.distinct[i]] == component.nodes[kind.distinct[j]])
+        faults.add(component.place, "T134",
+                   fmt::format("'{}' has its ports '{}' and '{}' joined to one node, '{}'", component.name,
+                               kind.nodes[kind.distinct[j]].name, kind.nodes[kind.distinct[i]].name,
+                               model.nodes[component.nodes[kind.distinct[i]]].name),
+                   {"each phase needs a node of its own; a short circuit goes through a switch or a small "
+                    "resistance"});
+  for (const KindRequirement& requirement : kind.requirements) {
+    ExprMap<double> numbers;
+    std::string given;
+    bool known = true;
+    for (Expr s : symbols_of(std::span(&requirement.condition, 1)))
+      for (std::size_t k = 0; k < kind.parameters.size(); ++k)
+        if (kind.parameters[k].name == s.name()) {
+          const ParameterValue& v = component.values[k];
+          known = known && v.value && v.constant;
+          numbers[s] = v.number;
+          given += fmt::format("{}{} = {:g}", given.empty() ? "" : ", ", s.name(), v.number);
+        }
+    if (known && evaluate(requirement.condition, numbers) == 0.0)
+      faults.add(component.place, "T133", fmt::format("'{}': {}", component.name, requirement.message),
+                 {"required: " + requirement.text, "given: " + given});
+  }
+}
+
 Expr in_full_names(const Model& model, int index, Expr local_value) {
   const Component& component = model.components[index];
   const Kind& kind = model.kinds[component.kind];

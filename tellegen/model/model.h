@@ -71,6 +71,14 @@ struct ModelInitial {
   std::string variable;  // full name
   Expr value;            // in parameters; empty: steady (its time derivative is zero)
   Place place;
+  Expr condition{};  // left - right of what is to hold instead, in full names and their "der(...)"
+  std::string text{};
+};
+
+// A component that begins in what its kind calls a steady state.
+struct ModelSteady {
+  int component = 0;
+  Place place;
 };
 
 struct SimulationDefaults {
@@ -187,6 +195,7 @@ struct Model {
   std::vector<ModelInput> inputs;
   std::vector<ModelOutput> outputs;  // sensors first, then outputs
   std::vector<ModelInitial> initial;
+  std::vector<ModelSteady> steady;
   SimulationDefaults simulation;
   std::vector<ModelObjective> objectives;
   std::vector<ModelRun> runs;
@@ -211,6 +220,10 @@ struct VariableRef {
 std::optional<VariableRef> find_variable(const Model& model, std::string_view name);
 std::string variable_name(const Model& model, const VariableRef& ref);
 std::string variable_unit(const Model& model, const VariableRef& ref);  // "" if not declared
+
+// What a component's parameters break of what its kind requires of them together: one fault each (T133). Only
+// what is constant is judged.
+void check_requirements(const Model& model, int component, class FaultList& faults);
 
 // A formula of a kind for one component, in full names; and a kind's output: `d1.i` -> `d1.junction.i`.
 Expr in_full_names(const Model& model, int component, Expr local_value);

@@ -97,7 +97,7 @@ const Document* ModelReader::document_of(const fs::path& file, const Place& from
   const auto [entry, fresh] = documents_.try_emplace(fs::weakly_canonical(file));
   if (fresh) {
     try {
-      entry->second = std::make_unique<Document>(read_text(file, from), file.string());
+      entry->second = read_document(read_text(file, from), file);
     } catch (const ModelError& error) {
       faults_.add(error);
     }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "tellegen/model/absent_storage.h"
+#include "tellegen/model/stack.h"
 #include "tellegen/model/units.h"
 
 namespace tellegen {
@@ -26,7 +27,7 @@ ModelReader::ModelReader(const ReadOptions& options) : options_(options) {
 
 Model ModelReader::read(std::string_view text, const std::filesystem::path& file) {
   model_.file = file;
-  const auto document = std::make_unique<Document>(text, file.string());
+  const auto document = read_document(text, file);
   const int top = open_scope(*document, file.parent_path(), "", -1);
   open_files_.push_back(std::filesystem::weakly_canonical(file));
   model_.name = source(top).text(document->root(), "name", "the model");
@@ -55,6 +56,15 @@ Model ModelReader::read(std::string_view text, const std::filesystem::path& file
   return std::move(model_);
 }
 
+// What the file says; where it has a [stack], with the network in its place.
+std::unique_ptr<Document> ModelReader::read_document(std::string_view text,
+                                                     const std::filesystem::path& file) {
+  auto document = std::make_unique<Document>(text, file.string());
+  if (!document->root().find("stack")) return document;
+  const ExpandedText expanded = expand_stack(*document);
+  return std::make_unique<Document>(expanded.toml, file.string(), expanded.lines);
+}
+
 int ModelReader::open_scope(const Document& document, const std::filesystem::path& folder, std::string prefix,
                             int parent) {
   const int scope = static_cast<int>(scopes_.size());
@@ -63,7 +73,7 @@ int ModelReader::open_scope(const Document& document, const std::filesystem::pat
   at.known_keys(
       document.root(),
       {"name", "summary", "parameters", "inputs", "components", "ports", "sensors", "outputs", "initial",
-       "simulation", "objectives", "runs", "design", "unknowns", "estimate", "calibrate"},
+       "simulation", "objectives", "runs", "design", "unknowns", "estimate", "calibrate", "stack"},
       "a model");
   read_names(scope, "parameters", Named::What::parameter);
   read_names(scope, "inputs", Named::What::input);

@@ -86,6 +86,7 @@ class ModelReader {
 
   // model_reader.cpp: structure
   Source source(int scope) { return {*scopes_[scope]->document, faults_}; }
+  static std::unique_ptr<Document> read_document(std::string_view text, const std::filesystem::path& file);
   int open_scope(const Document& document, const std::filesystem::path& folder, std::string prefix,
                  int parent);
   void read_names(int scope, std::string_view section, Named::What what);
@@ -122,9 +123,12 @@ class ModelReader {
   void resolve_formula(int scope, Named& named);
   void resolve_everything();
   void resolve_components();
+  void fill_defaults();
   void fill_default(int component, int parameter);
   void set_value(int component, int parameter, Expr value, bool constant, double number, const Place& place);
   void read_initial(int scope, const Value& table, const std::string& prefix);
+  void read_steady(int scope, const Value& entry);
+  bool read_such_that(int scope, const Value& entry, const std::string& name, ModelInitial& initial);
   void read_simulation();
   void check_overrides();
 

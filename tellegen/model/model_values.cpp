@@ -226,6 +226,12 @@ void ModelReader::resolve_components() {
               scopes_[pending.scope]->document->at(*pending.value));
   }
   if (!faults_.empty()) return;  // a default may hang on a value that was wrong
+  fill_defaults();
+  for (std::size_t c = 0; c < model_.components.size() && faults_.empty(); ++c)
+    check_requirements(model_, static_cast<int>(c), faults_);
+}
+
+void ModelReader::fill_defaults() {
   std::vector<char> has_formulas;
   for (const Kind& kind : model_.kinds)
     has_formulas.push_back(
@@ -275,7 +281,11 @@ void ModelReader::read_initial(int scope, const Value& table, const std::string&
   const Source at = source(scope);
   for (const Value& entry : table.items) {
     const std::string name = prefix + std::string(entry.key);
-    if (entry.is_table()) {
+    if (name == "steady" && (entry.is_list() || entry.is_text())) {
+      read_steady(scope, entry);
+      continue;
+    }
+    if (entry.is_table() && !entry.find("such_that")) {
       read_initial(scope, entry, name + ".");
       continue;
     }
@@ -288,7 +298,9 @@ void ModelReader::read_initial(int scope, const Value& table, const std::string&
     }
     const std::string full = variable_name(model_, *found.variable);
     ModelInitial initial{full, {}, at.document.at(entry)};
-    if (!(entry.is_text() && entry.text == "steady")) {
+    if (entry.is_table()) {
+      if (!read_such_that(scope, entry, name, initial)) continue;
+    } else if (!(entry.is_text() && entry.text == "steady")) {
       const std::string what = fmt::format("the initial value of '{}'", name);
       const std::string unit = variable_unit(model_, *found.variable);
       const auto scalar = read_scalar(at, entry, what);
@@ -311,6 +323,76 @@ void ModelReader::read_initial(int scope, const Value& table, const std::string&
     if (initial_of_.try_emplace(full, model_.initial.size()).second)
       model_.initial.push_back(std::move(initial));
   }
+}
+
+// `steady = "gen"`: components whose kind says what a steady state is, or plain variables.
+void ModelReader::read_steady(int scope, const Value& entry) {
+  const Source at = source(scope);
+  const auto one = [&](const Value& item) {
+    if (!at.is(item, Value::Type::text, "an entry of 'steady'")) return;
+    const std::string name = scopes_[scope]->prefix + std::string(item.text);
+    if (const auto found = model_.component_by_name.find(name); found != model_.component_by_name.end()) {
+      const Component& component = model_.components[found->second];
+      const Kind& kind = model_.kinds[component.kind];
+      if (kind.steady.empty())
+        at.fault(item, "T132",
+                 fmt::format("'{}' is to begin steady, but its kind '{}' has no [steady]", name, kind.name),
+                 {"name its variables instead: \"" + name + ".x\" = \"steady\""});
+      else
+        model_.steady.push_back({found->second, at.document.at(item)});
+      return;
+    }
+    const Found found = lookup(scope, item.text);
+    if (!found.variable || found.variable->what == VariableRef::What::output) {
+      std::vector<std::string> known = names_near(model_, name);
+      for (const Component& c : model_.components) known.push_back(c.name);
+      at.fault(item, "T121",
+               fmt::format("'{}' is neither a component nor a variable of the model", item.text),
+               {did_you_mean(item.text, known)});
+      return;
+    }
+    const std::string full = variable_name(model_, *found.variable);
+    if (initial_of_.try_emplace(full, model_.initial.size()).second)
+      model_.initial.push_back({full, {}, at.document.at(item)});
+  };
+  if (entry.is_text()) return one(entry);
+  for (const Value& item : entry.items) one(item);
+}
+
+// `"gen.theta" = { such_that = "der(rotor.w) = 0", near = 0.3 }`
+bool ModelReader::read_such_that(int scope, const Value& entry, const std::string& name,
+                                 ModelInitial& initial) {
+  const Source at = source(scope);
+  const std::string what = fmt::format("the initial value of '{}'", name);
+  at.known_keys(entry, {"such_that", "near"}, what);
+  const Value& condition = *entry.find("such_that");
+  if (!at.is(condition, Value::Type::text, "'such_that' of " + what)) return false;
+  initial.text = condition.text;
+  const auto equals = condition.text.find('=');
+  if (equals == std::string_view::npos || condition.text.find('=', equals + 1) != std::string_view::npos) {
+    at.fault(condition, "T120", fmt::format("'such_that' of {} must be an equation, left = right", what));
+    return false;
+  }
+  const Resolved left = expression(scope, condition, condition.text.substr(0, equals));
+  const Resolved right = expression(scope, condition, condition.text.substr(equals + 1));
+  if (!left.value || !right.value) return false;
+  initial.condition = left.value - right.value;
+  if (const Value* near = entry.find("near")) {
+    const auto scalar = read_scalar(at, *near, "'near' of " + what);
+    if (!scalar) return false;
+    const Resolved& value = scalar->number
+                                ? Resolved{model_.pool->number(*scalar->number), true, *scalar->number}
+                                : expression(scope, *near, scalar->expression);
+    if (!value.value) return false;
+    if (!value.constant) {
+      at.fault(*near, "T127", fmt::format("'near' of {} depends on more than parameters", what));
+      return false;
+    }
+    initial.value = value.value;
+  } else {
+    initial.value = model_.pool->number(0.0);
+  }
+  return true;
 }
 
 void ModelReader::read_simulation() {

@@ -15,11 +15,73 @@ namespace tellegen {
 namespace {
 
 struct Given {
-  enum class What : char { nothing, value, steady } what = What::nothing;
+  enum class What : char { nothing, value, steady, condition } what = What::nothing;
   double value = 0.0;
   bool by_user = false;  // not merely a kind's default
   Expr formula;          // of the value, in the model's parameters
+  int condition = -1;    // in the list of conditions
 };
+
+// What holds at the start in place of a value: an equation of columns, rates and parameters.
+struct Condition {
+  Expr residual;                             // in columns, rates and numbers
+  std::vector<std::pair<int, Expr>> slopes;  // by column, or by n + rate
+  Expr with_parameters;                      // the same with the model's parameters as symbols
+  std::string text;
+  Place place;
+  bool such_that = false;  // for one variable, whose value is known roughly
+};
+
+Expr rate_symbol(Pool& pool, std::int32_t k) { return pool.symbol(fmt::format("~rate{}", k)); }
+
+std::unordered_map<std::string, std::int32_t> rates_by_name(const EquationSystem& system) {
+  std::unordered_map<std::string, std::int32_t> found;
+  for (std::int32_t k = 0; k < static_cast<std::int32_t>(system.rates.size()); ++k)
+    found[rate_name(system, k)] = k;
+  return found;
+}
+
+// A condition in full names, made ready to be evaluated.
+Condition make_condition(const EquationSystem& system,
+                         const std::unordered_map<std::string, std::int32_t>& rates, Expr full,
+                         std::string text, const Place& place) {
+  const Model& model = *system.model;
+  Pool& pool = *model.pool;
+  Condition result{{}, {}, {}, std::move(text), place};
+  full = expand_names(model, full);
+  ExprMap<double> parameters;
+  for (const ModelParameter& p : model.parameters) parameters[p.symbol] = p.number;
+  ExprMap<Expr> columns, numbers;
+  for (Expr s : symbols_of(std::span(&full, 1))) {
+    const std::string& name = s.name();
+    if (name == "t") continue;
+    if (const auto p = parameters.find(s); p != parameters.end()) {
+      numbers[s] = pool.number(p->second);
+    } else if (name.starts_with("der(")) {
+      const auto found = rates.find(name.substr(4, name.size() - 5));
+      if (found == rates.end())
+        throw ModelError(
+            {place,
+             "T320",
+             fmt::format("the condition '{}' has the rate of '{}', which is not differentiated anywhere",
+                         result.text, name.substr(4, name.size() - 5)),
+             {}});
+      columns[s] = rate_symbol(pool, found->second);
+    } else {
+      columns[s] = in_columns(system, s);
+    }
+  }
+  result.with_parameters = substitute(full, columns);
+  result.residual = substitute(result.with_parameters, numbers);
+  const std::int32_t n = system.size();
+  for (Expr s : symbols_of(std::span(&result.residual, 1))) {
+    if (s.name() == "t") continue;
+    const bool rate = s.name()[0] == '~';
+    const int column = rate ? n + std::stoi(s.name().substr(5)) : std::stoi(s.name().substr(1));
+    result.slopes.push_back({column, derivative(result.residual, s)});
+  }
+  return result;
+}
 
 // What is said about every differentiated variable: by the component's parameters, or by [initial].
 std::vector<Given> given_values(const EquationSystem& system) {
@@ -54,15 +116,15 @@ std::vector<Given> given_values(const EquationSystem& system) {
       }
   }
   if (model.initial.empty()) return given;
-  std::unordered_map<std::string, std::int32_t> rate_by_name;
-  for (std::int32_t k = 0; k < static_cast<std::int32_t>(system.rates.size()); ++k)
-    rate_by_name[rate_name(system, k)] = k;
+  const auto rate_by_name = rates_by_name(system);
   ExprMap<double> numbers;
   for (const ModelParameter& p : model.parameters) numbers[p.symbol] = p.number;
   for (const ModelInitial& initial : model.initial)
     if (const auto found = rate_by_name.find(initial.variable); found != rate_by_name.end()) {
       Given& g = given[found->second];
-      if (initial.value)
+      if (initial.condition)  // for now: the value is where to look for it
+        g = {Given::What::condition, evaluate(initial.value, numbers), true, {}};
+      else if (initial.value)
         g = {Given::What::value, evaluate(initial.value, numbers), true, initial.value};
       else
         g = {Given::What::steady, 0.0, true, {}};
@@ -102,6 +164,72 @@ std::vector<ForcedNode> forced_nodes(const EquationSystem& system) {
   return forced;
 }
 
+// What [initial] says in equations: { such_that = ... }, and the [steady] of a component's kind. Variables
+// whose values they replace are marked.
+std::vector<Condition> given_conditions(const EquationSystem& system, const Storage& storage,
+                                        std::vector<Given>& given) {
+  const Model& model = *system.model;
+  std::vector<Condition> conditions;
+  if (model.initial.empty() && model.steady.empty()) return conditions;
+  const auto rates = rates_by_name(system);
+  for (const ModelSteady& steady : model.steady) {
+    const Kind& kind = model.kinds[model.components[steady.component].kind];
+    struct Equation {
+      Expr full;
+      std::vector<std::int32_t> rates;
+      const KindEquation* said;
+    };
+    std::vector<Equation> equations;
+    std::vector<std::int32_t> freed;
+    for (const KindEquation& e : kind.steady) {
+      Equation equation{in_full_names(model, steady.component, e.residual), {}, &e};
+      for (Expr s : symbols_of(std::span(&equation.full, 1)))
+        if (s.name().starts_with("der("))
+          if (const auto found = rates.find(s.name().substr(4, s.name().size() - 5)); found != rates.end()) {
+            equation.rates.push_back(found->second);
+            if (std::find(freed.begin(), freed.end(), found->second) == freed.end())
+              freed.push_back(found->second);
+          }
+      equations.push_back(std::move(equation));
+    }
+    // Where a variable has no state of its own (the third current of three wires), the last equation with its
+    // rate says nothing new.
+    for (std::int32_t k : freed) {
+      if (given[k].what == Given::What::value && given[k].by_user && !storage.is_state[k])
+        given[k].by_user = false;
+      if (storage.is_state[k]) continue;
+      given[k] = {};
+      for (auto e = equations.rbegin(); e != equations.rend(); ++e)
+        if (std::find(e->rates.begin(), e->rates.end(), k) != e->rates.end()) {
+          equations.erase(std::next(e).base());
+          break;
+        }
+    }
+    std::erase_if(freed, [&](std::int32_t k) { return !storage.is_state[k]; });
+    for (std::size_t k = 0; k < freed.size() && k < equations.size(); ++k) {
+      Given& g = given[freed[k]];
+      g = {Given::What::condition, g.value, true, {}, static_cast<int>(conditions.size())};
+      conditions.push_back(
+          make_condition(system, rates, equations[k].full, equations[k].said->text, steady.place));
+    }
+  }
+  for (const ModelInitial& initial : model.initial) {
+    if (!initial.condition) continue;
+    const auto found = rates.find(initial.variable);
+    if (found == rates.end() || !storage.is_state[found->second])
+      throw ModelError(
+          {initial.place,
+           "T320",
+           fmt::format("'{}' is not a state, so no condition can take the place of its initial value",
+                       initial.variable),
+           {}});
+    given[found->second].condition = static_cast<int>(conditions.size());
+    conditions.push_back(make_condition(system, rates, initial.condition, initial.text, initial.place));
+    conditions.back().such_that = true;
+  }
+  return conditions;
+}
+
 // Why there are no initial values.
 struct Why {
   std::string message;
@@ -119,6 +247,7 @@ class InitialProblem {
         system_(tableau.system()),
         storage_(storage),
         given_(given_values(system_)),
+        conditions_(given_conditions(system_, storage, given_)),
         forced_(std::move(forced)) {
     for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) prescribed_.push_back(k);
     free_what_forced_nodes_decide();
@@ -174,6 +303,8 @@ class InitialProblem {
       for (std::int32_t k = 0; k < tableau_.rate_count(); ++k)
         if (takes_state(k))
           for (const auto& [p, slope] : slopes[prescribed_[k]]) entries.push_back({n_ + k, p, slope});
+      for (std::int32_t k = 0; k < tableau_.rate_count(); ++k)
+        if (const Condition* c = condition_of(k)) add_condition_slopes(n_ + k, *c, wrt, entries);
       const ParameterSlopes of(*system_.model, wrt);
       for (std::size_t k = 0; k < forced_.size(); ++k)
         for (const auto& [p, slope] : of.of(forced_[k].formula))
@@ -194,6 +325,15 @@ class InitialProblem {
     gmin_ = 0.0;
     source_ = 1.0;
     explain_ = true;
+    // First with the variables of { such_that } held near where they are said to be: at rest, with all else
+    // zero, their conditions have no slope.
+    held_near_ =
+        std::any_of(conditions_.begin(), conditions_.end(), [](const Condition& c) { return c.such_that; });
+    if (held_near_) {
+      const bool found = newton(100);
+      held_near_ = false;
+      if (!found) z_ = start, limits_ = start_limits;
+    }
     if (newton(100)) return finish();
     explain_ = false;
     const Why why = why_;
@@ -231,6 +371,34 @@ class InitialProblem {
   }
 
  private:
+  const Condition* condition_of(std::int32_t k) const {
+    if (redundant_of_[k] >= 0) return nullptr;
+    const Given& g = given_[prescribed_[k]];
+    return g.what == Given::What::condition ? &conditions_[g.condition] : nullptr;
+  }
+  bool near(const Condition& c) const { return held_near_ && c.such_that; }
+  ExprMap<double> numbers_at_point() const {
+    Pool& pool = *system_.model->pool;
+    ExprMap<double> at{{pool.symbol("t"), t_}};
+    for (std::int32_t c = 0; c < n_; ++c) at[column_symbol(system_, c)] = z_[c];
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) at[rate_symbol(pool, k)] = z_[n_ + k];
+    return at;
+  }
+  // -d(condition)/dp
+  void add_condition_slopes(std::int32_t row, const Condition& c, std::span<const int> wrt,
+                            std::vector<DerivativeEntry>& entries) const {
+    ExprMap<double> at = numbers_at_point();
+    for (const ModelParameter& p : system_.model->parameters) at[p.symbol] = p.number;
+    const ParameterSlopes slopes(*system_.model, wrt);
+    for (std::size_t k = 0; k < system_.model->parameters.size(); ++k) {
+      const Expr symbol = system_.model->parameters[k].symbol;
+      if (!depends_on(c.with_parameters, symbol)) continue;
+      const double slope = evaluate(derivative(c.with_parameters, symbol), at);
+      for (const auto& [p, inner] : slopes.of_parameter(static_cast<int>(k)))
+        entries.push_back({row, p, -slope * inner});
+    }
+  }
+
   void prepare() {
     n_ = tableau_.size();
     first_forced_ = n_ + tableau_.rate_count();
@@ -249,6 +417,7 @@ class InitialProblem {
       const std::int32_t k = row - n_;
       const bool given = redundant_of_[k] < 0 && given_[prescribed_[k]].what == Given::What::value;
       if (redundant_of_[k] >= 0) return "rate of " + rate_name(system_, k) + ", which follows from others";
+      if (const Condition* c = condition_of(k)) return fmt::format("condition '{}' for the start", c->text);
       return (given ? "initial value of " : "steady start of ") + rate_name(system_, k);
     }
     return "initial value of " + forced_[row - first_forced_].name;
@@ -260,6 +429,7 @@ class InitialProblem {
   Place place_of(std::int32_t row) const {
     if (row < n_) return place_of_row(system_, row);
     if (row >= first_forced_) return forced_[row - first_forced_].place;
+    if (const Condition* c = condition_of(row - n_)) return c->place;
     const Rate& r = system_.rates[row - n_];
     return system_.model->components[system_.groups[r.group].components[r.member]].place;
   }
@@ -318,6 +488,11 @@ class InitialProblem {
         const Group& group = system_.groups[r.group];
         builder.add(n_ + k, group.plus[r.symbol][r.member]);
         builder.add(n_ + k, group.minus[r.symbol][r.member]);
+      } else if (const Condition* c = condition_of(k)) {
+        for (const auto& [column, slope] : c->slopes) builder.add(n_ + k, column);
+        const Rate& r = system_.rates[k];
+        builder.add(n_ + k, system_.groups[r.group].plus[r.symbol][r.member]);
+        builder.add(n_ + k, system_.groups[r.group].minus[r.symbol][r.member]);
       } else {
         builder.add(n_ + k, n_ + k);
       }
@@ -336,6 +511,8 @@ class InitialProblem {
       if (redundant_of_[k] >= 0) {
         extra += 1;
         for (const auto& term : storage_.redundant[redundant_of_[k]].terms) extra += term.rate >= 0;
+      } else if (const Condition* c = condition_of(k)) {
+        extra += static_cast<std::int32_t>(c->slopes.size()) + 2;
       } else {
         extra += given_[prescribed_[k]].what == Given::What::value ? 2 : 1;
       }
@@ -465,7 +642,7 @@ class InitialProblem {
       const Rate& r = system_.rates[k];
       const Group& group = system_.groups[r.group];
       const LocalSymbol& s = group.symbols[r.symbol];
-      if (given_[k].what != Given::What::value) continue;
+      if (given_[k].what != Given::What::value && given_[k].what != Given::What::condition) continue;
       const int c = group.components[r.member];
       if (s.what == LocalSymbol::What::across)
         across[system_.graph.first_edge[c] + s.index] = given_[k].value;
@@ -509,9 +686,13 @@ class InitialProblem {
   void residual(std::vector<double>& f) {
     tableau_.residual(std::span(z_).first(n_), std::span(z_).subspan(n_), t_, limits_,
                       std::span(f).first(n_));
+    const ExprMap<double> at = conditions_.empty() ? ExprMap<double>() : numbers_at_point();
     for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
       double& row = f[n_ + k];
-      if (redundant_of_[k] >= 0) {
+      if (const Condition* c = condition_of(k)) {
+        row = near(*c) ? tableau_.rate_value(std::span(z_).first(n_), k) - given_[k].value
+                       : evaluate(c->residual, at);
+      } else if (redundant_of_[k] >= 0) {
         row = z_[n_ + k] - source_rate_[redundant_of_[k]];
         for (const auto& term : storage_.redundant[redundant_of_[k]].terms)
           if (term.rate >= 0) row -= term.sign * z_[n_ + term.rate];
@@ -541,8 +722,13 @@ class InitialProblem {
     };
     for (double v : by_x_) put(v);
     for (double v : by_rate_) put(v);
+    const ExprMap<double> point = conditions_.empty() ? ExprMap<double>() : numbers_at_point();
     for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
-      if (redundant_of_[k] >= 0) {
+      if (const Condition* c = condition_of(k)) {
+        for (const auto& [column, slope] : c->slopes) put(near(*c) ? 0.0 : evaluate(slope, point));
+        put(near(*c) ? 1.0 : 0.0);
+        put(near(*c) ? -1.0 : 0.0);
+      } else if (redundant_of_[k] >= 0) {
         put(1.0);
         for (const auto& term : storage_.redundant[redundant_of_[k]].terms)
           if (term.rate >= 0) put(-term.sign);
@@ -652,6 +838,7 @@ class InitialProblem {
   const EquationSystem& system_;
   const Storage& storage_;
   std::vector<Given> given_;
+  std::vector<Condition> conditions_;
   std::vector<ForcedNode> forced_;        // after the rates: what flows into each of these nodes
   std::vector<std::int32_t> prescribed_;  // per state: the rate whose given value its row holds
   std::int32_t n_ = 0, first_forced_ = 0, total_ = 0;
@@ -662,7 +849,7 @@ class InitialProblem {
   std::vector<int> redundant_of_;
   std::vector<double> source_rate_, z_, limits_, values_, by_x_, by_rate_, offset_;
   double gmin_ = 0.0, source_ = 1.0;
-  bool factored_ = false, explain_ = false;
+  bool factored_ = false, explain_ = false, held_near_ = false;
   bool exact_ = false;  // exponentials as they are, not as limited in the last iteration
   Why why_;
 };

@@ -39,6 +39,7 @@ struct Statistics {
   std::int64_t unknowns = 0;  // of the equations solved in each step
   bool variable_step = false;
   std::string chatter;   // who changes in every step, and from when; empty: nobody
+  std::string warning;   // what a user should know although the run goes on; empty: nothing
   std::string executor;  // "whole step, compiled", "kernels per kind, interpreted", ...
 };
 

@@ -5,22 +5,31 @@
 // Explicit: fast for smooth systems without stiff parts, unstable where h times the fastest rate exceeds
 // about 2.8; then the states grow without bound and the run stops. Unknowns that only nonlinear equations
 // determine are solved by Newton at every stage, starting from the last stage.
+//
+// Where the minimal form can be solved in formulas (equations/explicit_form.h) the whole loop is one
+// generated program and only the unknowns without a formula are iterated on; otherwise everything is, one
+// stage at a time.
 #include <fmt/format.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
+#include <complex>
+#include <limits>
 
+#include "tellegen/equations/explicit_form.h"
 #include "tellegen/equations/exponentials.h"
 #include "tellegen/program/batch.h"
+#include "tellegen/program/rk4_loop.h"
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/minimal_problem.h"
 
 namespace tellegen {
 namespace {
 
-class Rk4 : public Integrator {
+class IteratedRk4 : public Integrator {
  public:
-  explicit Rk4(const Problem& full)
+  explicit IteratedRk4(const Problem& full)
       : minimal_(full),
         states_(minimal_.form.states.size()),
         unknowns_(minimal_.form.unknowns.size()),
@@ -233,8 +242,367 @@ class Rk4 : public Integrator {
   std::string failure_;
 };
 
+// Values at which pivots are judged: the start, places around it, and there with switches in their other
+// position.
+std::vector<ExprMap<double>> sample_points(const MinimalProblem& minimal, bool switched) {
+  const MinimalForm& form = minimal.form;
+  Pool& pool = *minimal.system.model->pool;
+  std::vector<ExprMap<double>> points;
+  std::uint64_t seed = 20231;
+  const auto random = [&] {  // between -1 and 1, the same everywhere
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return static_cast<double>(seed >> 11) * 0x1p-52 - 1.0;
+  };
+  for (int k = 0; k < 6; ++k) {
+    ExprMap<double> at{{pool.symbol("t"), minimal.problem.step * 17.3 * k}};
+    const std::vector<double>& x = minimal.problem.initial.x;
+    for (std::size_t i = 0; i < form.states.size(); ++i)
+      at[form.states[i]] = x[i] + (k == 0 ? 0.0 : random() * (1.0 + 0.5 * std::abs(x[i])));
+    for (std::size_t i = 0; i < form.unknowns.size(); ++i)
+      at[form.unknowns[i]] = x[form.states.size() + i] * (k == 0 ? 1.0 : 1.0 + 0.3 * random());
+    for (std::size_t i = 0; i < form.parameters.size(); ++i) at[form.parameters[i]] = form.values[i];
+    for (std::size_t i = 0; i < minimal.system.discrete.size(); ++i) {
+      const double held = minimal.problem.initial.held[i];
+      at[discrete_symbol(minimal.system, static_cast<std::int32_t>(i))] =
+          switched && k % 2 == 1 ? (held == 0.0 ? 1.0 : 0.0) : held;
+    }
+    points.push_back(std::move(at));
+  }
+  return points;
+}
+
+// A number that changes whenever a function of time jumps in these formulas; empty where none does. What also
+// depends on states is not followed: such a jump lies inside a step wherever it is.
+Expr jumps_in_time(Pool& pool, std::span<const Expr> formulas, const std::vector<ProgramInput>& inputs) {
+  const Expr t = pool.symbol("t");
+  const auto of_time_alone = [&](Expr e) {
+    bool time = false;
+    for (Expr s : symbols_of(std::span(&e, 1))) {
+      if (s == t) {
+        time = true;
+        continue;
+      }
+      const auto input =
+          std::find_if(inputs.begin(), inputs.end(), [&](const ProgramInput& i) { return i.symbol == s; });
+      if (input == inputs.end() || input->section > 0) return false;
+    }
+    return time;
+  };
+  std::vector<Expr> terms;
+  double weight = 1.0;
+  const auto watch = [&](Expr e) {
+    if (!of_time_alone(e)) return;
+    terms.push_back(weight * e);
+    weight *= 1.6180339887498949;
+  };
+  for (Expr node : nodes_of(formulas)) {
+    // A table may hold its values: which piece it is in.
+    if (node.op() == Op::lookup && of_time_alone(node))
+      for (double x : node.table()->x) watch(pool.call("ge", {node.args()[0], pool.number(x)}));
+    if (node.op() != Op::call) continue;
+    const auto name = node.function().name;
+    const auto args = node.args();
+    for (std::string_view jumping : {"lt", "le", "gt", "ge", "eq", "ne", "floor", "ceil", "sign"})
+      if (name == jumping) watch(node);
+    if (name == "mod") watch(pool.call("floor", {args[0] / args[1]}));
+    if (name == "gauss") watch(pool.call("floor", {args[1]}));
+  }
+  return terms.empty() ? Expr() : pool.add(terms);
+}
+
+class ExplicitRk4 : public Integrator {
+ public:
+  // Empty where the minimal form has no explicit one.
+  static std::unique_ptr<ExplicitRk4> make(const Problem& full) {
+    auto minimal = std::make_unique<MinimalProblem>(full);
+    Pool& pool = *minimal->system.model->pool;
+    std::vector<Expr> residuals = minimal->form.residuals;
+    if (!limit_exponentials(pool, residuals, {minimal->form.unknowns.begin(), minimal->form.unknowns.end()})
+             .empty())
+      return nullptr;
+    const bool switches = !minimal->system.discrete.empty();
+    for (const bool switched : {true, false}) {
+      if (switched && !switches) continue;
+      auto points = sample_points(*minimal, switched);
+      if (const auto form = explicit_form(pool, minimal->form, points))
+        if (auto program = build(*minimal, *form, points))
+          return std::unique_ptr<ExplicitRk4>(
+              new ExplicitRk4(std::move(minimal), *form, std::move(*program)));
+    }
+    return nullptr;
+  }
+
+  std::int64_t advance(std::int64_t samples, double* rows) override {
+    const Problem& problem = minimal_->problem;
+    control_.rows = rows;
+    const std::int64_t first = control_.index, last = first + samples * problem.stride;
+    while (control_.index < last && !control_.stopped) {
+      control_.steps = std::min(last, schedule_.next_due()) - control_.index;
+      if (!loop_.run(control_)) {
+        failure_ = fmt::format(
+            "Newton's iteration did not converge at t = {:.9g} s: rk4 is explicit and steps too far for "
+            "stiff parts such "
+            "as junctions; bdf2 and tr do not{}",
+            control_.step * static_cast<double>(control_.index), stable_step_text());
+        break;
+      }
+      if (schedule_.empty()) continue;
+      for (std::size_t k = 0; k < updates_.size(); ++k) updates_[k] = loop_.registers()[update_registers_[k]];
+      if (control_.stopped || !schedule_.take(control_.index, updates_, held_)) continue;
+      ++events_;
+      hold();
+    }
+    if (control_.stopped) ended_ = control_.step * static_cast<double>(control_.index);
+    const auto width = static_cast<std::int64_t>(problem.outputs.size());
+    const std::int64_t done = (control_.index - (ended_ ? 1 : 0) - first) / problem.stride;
+    for (std::int64_t row = 0; row < done + (ended_ ? 1 : 0); ++row) {
+      failure_ = not_finite(problem, rows + row * width,
+                            control_.step * static_cast<double>(first + (row + 1) * problem.stride));
+      if (failure_.empty()) continue;
+      failure_ +=
+          "; rk4 is explicit, the step is too long for the fastest part of the model" + stable_step_text();
+      return row;
+    }
+    return done;
+  }
+
+  void set_input(int input, double value) override {
+    held_[minimal_->problem.external[input]] = value;
+    hold();
+  }
+  std::optional<double> ended() const override { return ended_; }
+  std::string failure() const override { return failure_; }
+  Statistics statistics() const override {
+    Statistics s;
+    s.steps = control_.index;
+    s.iterations = control_.iterations;
+    s.worst_iterations = control_.worst;
+    s.events = events_;
+    s.unknowns = static_cast<std::int64_t>(minimal_->form.states.size() + iterated_);
+    s.chatter = schedule_.chatter();
+    s.warning = warning_;
+    s.executor = loop_.compiled() ? "explicit form, compiled" : "explicit form, interpreted";
+    return s;
+  }
+
+ private:
+  struct Built {
+    Rk4Program program;
+    std::vector<std::int32_t> parameters, held, updates;
+  };
+
+  ExplicitRk4(std::unique_ptr<MinimalProblem> minimal, const ExplicitForm& form, Built built)
+      : minimal_(std::move(minimal)),
+        iterated_(form.iterated.size()),
+        schedule_(minimal_->system, minimal_->problem.step),
+        held_(minimal_->problem.initial.held),
+        updates_(held_.size()),
+        held_registers_(built.held),
+        update_registers_(built.updates),
+        loop_(std::move(built.program)) {
+    const Problem& problem = minimal_->problem;
+    const MinimalForm& minimal_form = minimal_->form;
+    double* r = loop_.registers();
+    for (std::size_t k = 0; k < built.parameters.size(); ++k) r[built.parameters[k]] = minimal_form.values[k];
+    const std::size_t n = minimal_form.states.size();
+    for (std::size_t k = 0; k < form.iterated.size(); ++k) {
+      const auto at = std::find(minimal_form.unknowns.begin(), minimal_form.unknowns.end(), form.iterated[k]);
+      r[loop_.program().iterates[k]] =
+          problem.initial.x[n + static_cast<std::size_t>(at - minimal_form.unknowns.begin())];
+    }
+    control_.step = problem.step;
+    control_.stride = problem.stride;
+    control_.fixed_iterations = problem.options.iterations;
+    hold();
+    const std::vector<double> start(problem.initial.x.begin(),
+                                    problem.initial.x.begin() + static_cast<long>(n));
+    judge_step(start);
+    loop_.start(start);
+    if (problem.options.compile) loop_.compile();
+    loop_.prepare();
+  }
+
+  void hold() {
+    for (std::size_t k = 0; k < held_.size(); ++k) loop_.registers()[held_registers_[k]] = held_[k];
+    loop_.prepare();
+    control_.fresh = 1;
+  }
+
+  // h times the eigenvalues of the system linearised at the start, against the region where rk4 is stable.
+  void judge_step(const std::vector<double>& start) {
+    const auto n = static_cast<long>(start.size());
+    if (n == 0 || n > 200) return;
+    Eigen::MatrixXd a(n, n);
+    std::vector<double> z = start, up(start.size()), down(start.size());
+    const double t = 1e-9 * control_.step;
+    for (long j = 0; j < n; ++j) {
+      const double by = 1e-6 * (1.0 + std::abs(start[static_cast<std::size_t>(j)]));
+      z[static_cast<std::size_t>(j)] = start[static_cast<std::size_t>(j)] + by;
+      if (!loop_.slopes(t, z.data(), up.data())) return;
+      z[static_cast<std::size_t>(j)] = start[static_cast<std::size_t>(j)] - by;
+      if (!loop_.slopes(t, z.data(), down.data())) return;
+      z[static_cast<std::size_t>(j)] = start[static_cast<std::size_t>(j)];
+      for (long i = 0; i < n; ++i)
+        a(i, j) = (up[static_cast<std::size_t>(i)] - down[static_cast<std::size_t>(i)]) / (2.0 * by);
+    }
+    if (!a.allFinite()) return;
+    const Eigen::VectorXcd sigma = a.eigenvalues();
+    double fastest = 0.0;
+    stable_step_ = std::numeric_limits<double>::infinity();
+    for (long i = 0; i < n; ++i) {
+      const std::complex<double> s = sigma[i];
+      fastest = std::max(fastest, std::abs(s));
+      if (s.real() >= -1e-6 * std::abs(s)) continue;  // nothing to be kept stable
+      const auto grows = [&](double h) {
+        const std::complex<double> q = h * s;
+        return std::abs(1.0 + q * (1.0 + q / 2.0 * (1.0 + q / 3.0 * (1.0 + q / 4.0)))) > 1.0;
+      };
+      double low = 0.0, high = 3.0 / std::abs(s);
+      for (int k = 0; k < 60; ++k) {
+        const double middle = 0.5 * (low + high);
+        (grows(middle) ? high : low) = middle;
+      }
+      stable_step_ = std::min(stable_step_, low);
+    }
+    if (control_.step > stable_step_)
+      warning_ = fmt::format(
+          "the step {:g} s is too long for rk4: h*max|sigma| = {:.3g} at the start; the largest stable step "
+          "there is {:.3g} s",
+          control_.step, control_.step * fastest, stable_step_);
+  }
+
+  std::string stable_step_text() const {
+    if (!(stable_step_ < std::numeric_limits<double>::infinity())) return {};
+    return fmt::format("; linearised at the start, steps up to {:.3g} s are stable", stable_step_);
+  }
+
+  static std::optional<Built> build(const MinimalProblem& minimal, const ExplicitForm& form,
+                                    std::vector<ExprMap<double>> points) {
+    const MinimalForm& m = minimal.form;
+    Pool& pool = *minimal.system.model->pool;
+    std::vector<ProgramInput> inputs{{pool.symbol("t"), 1}};
+    for (Expr z : m.states) inputs.push_back({z, 2});
+    for (Expr w : form.iterated) inputs.push_back({w, 3});
+    const std::size_t first_solution = inputs.size();
+    // What follows the iteration is written in the solution, not in the last iterate.
+    ExprMap<Expr> solution;
+    for (std::size_t k = 0; k < form.iterated.size(); ++k) {
+      solution[form.iterated[k]] = pool.symbol(fmt::format("~solution{}", k));
+      inputs.push_back({solution[form.iterated[k]], 4});
+    }
+    const std::size_t first_parameter = inputs.size();
+    for (Expr p : m.parameters) inputs.push_back({p, 0});
+    const std::size_t first_held = inputs.size();
+    for (std::size_t k = 0; k < minimal.system.discrete.size(); ++k)
+      inputs.push_back({discrete_symbol(minimal.system, static_cast<int>(k)), 0});
+
+    Assignments list(pool);
+    for (const auto& [symbol, value] : form.solved) list.assign(symbol, substitute(value, solution));
+    std::vector<ProgramRoot> roots;
+    const auto root = [&](Expr value, int section) {
+      roots.push_back({substitute(value, solution), section});
+      return roots.size() - 1;
+    };
+    // Newton: J change = r, next = iterate - change.
+    const std::size_t first_next = roots.size();
+    if (!form.iterated.empty()) {
+      std::vector<std::vector<Expr>> tangent;
+      for (Expr r : form.residuals) tangent.push_back(gradient(r, form.iterated));
+      std::vector<std::pair<Expr, Expr>> steps = form.solved;  // numbers of its own names go on from there
+      const std::size_t before = steps.size();
+      const auto change = solve_in_formulas(pool, tangent, form.residuals, steps, points);
+      if (change.empty()) return std::nullopt;
+      for (std::size_t k = before; k < steps.size(); ++k) list.assign(steps[k].first, steps[k].second);
+      Expr largest = pool.number(0);
+      const double tolerance = std::clamp(0.1 * minimal.problem.options.tolerance, 1e-12, 1e-7);
+      for (std::size_t k = 0; k < change.size(); ++k) {
+        roots.push_back({form.iterated[k] - change[k], 3});
+        const Expr size =
+            pool.call("abs", {change[k]}) / (tolerance * (pool.call("abs", {form.iterated[k]}) + 1e-3));
+        largest = pool.call("max", {largest, size});
+      }
+      roots.push_back({largest, 3});
+    }
+    const std::size_t first_slope = roots.size();
+    for (Expr f : m.derivatives) root(f, 4);
+    const std::size_t first_output = roots.size();
+    for (Expr o : minimal.problem.outputs) root(o, 5);
+    const std::size_t first_update = roots.size();
+    Expr changes = pool.number(0);
+    bool any = false;
+    for (std::size_t k = 0; k < minimal.system.discrete.size(); ++k) {
+      const Discrete& d = minimal.system.discrete[k];
+      root(d.update, 6);
+      if (d.every != 0.0 || d.external) continue;
+      any = true;
+      changes = changes + pool.call("ne", {d.update, discrete_symbol(minimal.system, static_cast<int>(k))});
+    }
+    const std::size_t event = roots.size();
+    if (any) root(changes, 6);
+    std::vector<Expr> all;
+    for (const auto& [symbol, value] : form.solved) all.push_back(value);
+    all.insert(all.end(), form.residuals.begin(), form.residuals.end());
+    for (const ProgramRoot& r : roots) all.push_back(r.value);
+    const std::size_t jumps_root = roots.size(), jump_input = inputs.size();
+    const Expr jumps = jumps_in_time(pool, all, inputs), later = pool.symbol("~later");
+    if (jumps) {
+      inputs.push_back({later, 7});
+      roots.push_back({substitute(jumps, {{pool.symbol("t"), later}}), 7});
+    }
+
+    Built built;
+    Rk4Program& step = built.program;
+    step.program = make_program(pool, inputs, list.list(), roots, 8);
+    const auto reg = [&](std::size_t k) { return step.program.roots[k]; };
+    std::size_t input = 0;
+    step.time = static_cast<std::int32_t>(input++);
+    for (std::size_t k = 0; k < m.states.size(); ++k) {
+      step.states.push_back(static_cast<std::int32_t>(input++));
+      step.slopes.push_back(reg(first_slope + k));
+    }
+    for (std::size_t k = 0; k < form.iterated.size(); ++k) {
+      step.iterates.push_back(static_cast<std::int32_t>(input++));
+      step.solutions.push_back(static_cast<std::int32_t>(first_solution + k));
+      step.next.push_back(reg(first_next + k));
+    }
+    if (!form.iterated.empty()) step.error = reg(first_next + form.iterated.size());
+    for (std::size_t k = 0; k < m.parameters.size(); ++k)
+      built.parameters.push_back(static_cast<std::int32_t>(first_parameter + k));
+    for (std::size_t k = 0; k < minimal.system.discrete.size(); ++k) {
+      built.held.push_back(static_cast<std::int32_t>(first_held + k));
+      built.updates.push_back(reg(first_update + k));
+    }
+    for (std::size_t k = 0; k < minimal.problem.outputs.size(); ++k)
+      step.outputs.push_back(reg(first_output + k));
+    step.watched = built.updates;
+    if (any) step.event = reg(event);
+    if (minimal.problem.stop_event >= 0)
+      step.stop = reg(first_update + static_cast<std::size_t>(minimal.problem.stop_event));
+    if (jumps) {
+      step.jump_time = static_cast<std::int32_t>(jump_input);
+      step.jumps = reg(jumps_root);
+    }
+    return built;
+  }
+
+  std::unique_ptr<MinimalProblem> minimal_;
+  std::size_t iterated_;
+  Schedule schedule_;
+  std::vector<double> held_, updates_;
+  std::vector<std::int32_t> held_registers_, update_registers_;
+  Rk4Loop loop_;
+  Rk4Control control_;
+  std::int64_t events_ = 0;
+  double stable_step_ = std::numeric_limits<double>::infinity();
+  std::optional<double> ended_;
+  std::string failure_, warning_;
+};
+
 }  // namespace
 
-std::unique_ptr<Integrator> minimal_rk4(const Problem& problem) { return std::make_unique<Rk4>(problem); }
+std::unique_ptr<Integrator> minimal_rk4(const Problem& problem) {
+  if (auto made = ExplicitRk4::make(problem)) return made;
+  return std::make_unique<IteratedRk4>(problem);
+}
 
 }  // namespace tellegen

@@ -98,7 +98,8 @@ std::string SimulationResult::brief() const {
                      loop_seconds > 0 ? simulated / loop_seconds : 0.0, iterations, statistics.executor) +
          (statistics.events > 0 ? fmt::format(", {} events", statistics.events) : "") +
          (ended ? fmt::format(", ended by its stop condition at t = {:.9g} s", *ended) : "") +
-         (note.empty() ? "" : "\n" + note) + (statistics.chatter.empty() ? "" : "\n" + statistics.chatter);
+         (note.empty() ? "" : "\n" + note) + (statistics.chatter.empty() ? "" : "\n" + statistics.chatter) +
+         (statistics.warning.empty() ? "" : "\nwarning: " + statistics.warning);
 }
 
 Simulation::Simulation(const Model& model, const SimulationOptions& options,

@@ -34,11 +34,14 @@ Tableau::Tableau(const EquationSystem& system) : system_(&system) {
     };
 
     std::vector<Expr> slopes, time_slopes, parameter_slopes;
+    std::vector<Expr> symbols;
+    for (const LocalSymbol& s : group.symbols) symbols.push_back(s.symbol);
     for (int q = 0; q < static_cast<int>(equations.size()); ++q) {
+      const std::vector<Expr> by_symbol = gradient(equations[q], symbols);
       for (int s = 0; s < static_cast<int>(group.symbols.size()); ++s)
-        if (const Expr d = derivative(equations[q], group.symbols[s].symbol); !d.is_number(0)) {
+        if (!by_symbol[s].is_number(0)) {
           g.x_pairs.push_back({q, s});
-          slopes.push_back(d);
+          slopes.push_back(by_symbol[s]);
         }
     }
     for (int q = 0; q < static_cast<int>(equations.size()); ++q)
@@ -49,10 +52,11 @@ Tableau::Tableau(const EquationSystem& system) : system_(&system) {
         }
     for (int q = 0; q < static_cast<int>(group.residuals.size()); ++q) {
       time_slopes.push_back(derivative(group.residuals[q], group.time));
+      const std::vector<Expr> by_parameter = gradient(group.residuals[q], group.parameters);
       for (std::size_t p = 0; p < group.parameters.size(); ++p)
-        if (const Expr d = derivative(group.residuals[q], group.parameters[p]); !d.is_number(0)) {
+        if (!by_parameter[p].is_number(0)) {
           g.parameter_entries.push_back({q, static_cast<int>(p)});
-          parameter_slopes.push_back(d);
+          parameter_slopes.push_back(by_parameter[p]);
         }
     }
     g.arguments = make(arguments);

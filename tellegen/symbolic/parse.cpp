@@ -6,6 +6,7 @@
 #include <numbers>
 #include <vector>
 
+#include "tellegen/symbolic/frames.h"
 #include "tellegen/symbolic/nearest.h"
 
 namespace tellegen {
@@ -188,7 +189,8 @@ class Parser {
       order = static_cast<int>(std::min<std::size_t>(name.size() - stem.size(), 4));
     }
     const Function* function = table == tables_.end() ? find_function(name) : nullptr;
-    if (table == tables_.end() && !function) unknown_function(name, start);
+    const FrameFunction* frame = table == tables_.end() && !function ? find_frame_function(name) : nullptr;
+    if (table == tables_.end() && !function && !frame) unknown_function(name, start);
 
     std::vector<Expr> args;
     skip_space();
@@ -197,10 +199,11 @@ class Parser {
       while (take(","));
     }
     close(open);
-    const int arity = function ? function->arity : 1;
+    const int arity = function ? function->arity : frame ? frame->arity : 1;
     const std::size_t least = arity < 0 ? 2 : static_cast<std::size_t>(arity);
     if (args.size() < least || (arity >= 0 && args.size() > least))
       wrong_count(name, arity, args.size(), start);
+    if (frame) return frame->written_out(pool_, args);
     return function ? pool_.call(*function, args) : pool_.lookup(table->second, order, args[0]);
   }
 
@@ -219,6 +222,7 @@ class Parser {
     std::vector<std::string> known{"der"};
     for (const Function& f : functions())
       if (!is_word(f.name)) known.emplace_back(f.name);
+    for (const FrameFunction& f : frame_functions()) known.emplace_back(f.name);
     for (const auto& table : tables_) known.push_back(table.first);
     const std::string close = nearest(name, known);
     fail("there is no function " + quoted(name) +

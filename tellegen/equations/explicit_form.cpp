@@ -1,0 +1,262 @@
+#include "tellegen/equations/explicit_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace tellegen {
+namespace {
+
+constexpr std::size_t largest_block = 20, most_iterated = 8;
+
+using List = std::vector<std::pair<Expr, Expr>>;
+using Points = std::vector<ExprMap<double>>;
+
+// A name for a value, evaluated at every point.
+Expr define(Pool& pool, List& list, Points& points, Expr value) {
+  if (value.is_number() || value.is_symbol()) return value;
+  const Expr symbol = pool.symbol(fmt::format("~solved{}", list.size()));
+  list.push_back({symbol, value});
+  for (auto& at : points) at[symbol] = evaluate(value, at);
+  return symbol;
+}
+
+struct Elimination {
+  std::vector<std::vector<Expr>> matrix;  // rows: equations, columns: unknowns
+  std::vector<Expr> right;                // matrix * x = right
+  std::vector<int> row_of, column_order;  // per column its pivot row, -1: none
+};
+
+// Gaussian elimination in formulas. Columns without an acceptable pivot are left; false where `all` was asked
+// for.
+bool eliminate(Pool& pool, Elimination& e, List& list, Points& points) {
+  const std::size_t rows = e.matrix.size(), columns = rows == 0 ? 0 : e.matrix[0].size();
+  e.row_of.assign(columns, -1);
+  std::vector<char> used(rows, 0);
+  const auto size_at = [&](Expr v, const ExprMap<double>& at) {
+    const double value = std::abs(evaluate(v, at));
+    return std::isfinite(value) ? value : 0.0;
+  };
+  for (std::size_t done = 0; done < columns; ++done) {
+    // Relative to the largest entry of its row and column at every point; constants first.
+    std::vector<std::vector<double>> row_size(points.size(), std::vector<double>(rows, 0.0));
+    for (std::size_t p = 0; p < points.size(); ++p)
+      for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < columns && !used[i]; ++j)
+          if (e.row_of[j] < 0) row_size[p][i] = std::max(row_size[p][i], size_at(e.matrix[i][j], points[p]));
+    int best_row = -1, best_column = -1;
+    std::tuple<int, int, double> best{};
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (used[i]) continue;
+      int entries = 0;
+      for (std::size_t j = 0; j < columns; ++j) entries += e.row_of[j] < 0 && !e.matrix[i][j].is_number(0);
+      for (std::size_t j = 0; j < columns; ++j) {
+        if (e.row_of[j] >= 0 || e.matrix[i][j].is_number(0)) continue;
+        double smallest = 1.0;
+        for (std::size_t p = 0; p < points.size(); ++p) {
+          const double size = size_at(e.matrix[i][j], points[p]);
+          smallest = std::min(smallest, row_size[p][i] > 0.0 ? size / row_size[p][i] : 0.0);
+        }
+        if (smallest < 1e-3) continue;
+        const std::tuple rank{e.matrix[i][j].is_number() ? 0 : 1, entries, -smallest};
+        if (best_row < 0 || rank < best)
+          best = rank, best_row = static_cast<int>(i), best_column = static_cast<int>(j);
+      }
+    }
+    if (best_row < 0) return false;
+    used[best_row] = 1;
+    e.row_of[best_column] = best_row;
+    e.column_order.push_back(best_column);
+    const Expr inverse = define(pool, list, points, pow(e.matrix[best_row][best_column], -1.0));
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (used[i] || e.matrix[i][best_column].is_number(0)) continue;
+      const Expr factor = define(pool, list, points, e.matrix[i][best_column] * inverse);
+      for (std::size_t j = 0; j < columns; ++j)
+        if (e.row_of[j] < 0 && !e.matrix[best_row][j].is_number(0))
+          e.matrix[i][j] = define(pool, list, points, e.matrix[i][j] - factor * e.matrix[best_row][j]);
+      e.matrix[i][best_column] = pool.number(0);
+      e.right[i] = define(pool, list, points, e.right[i] - factor * e.right[best_row]);
+    }
+  }
+  return true;
+}
+
+// Back substitution; `assign` is told each unknown's value, last pivot first.
+void substitute_back(Pool& pool, Elimination& e, List& list, Points& points, const std::vector<Expr>& names,
+                     const std::function<Expr(std::size_t, Expr)>& assign) {
+  std::vector<Expr> value = names;
+  for (auto column = e.column_order.rbegin(); column != e.column_order.rend(); ++column) {
+    const auto& row = e.matrix[e.row_of[*column]];
+    std::vector<Expr> terms{e.right[e.row_of[*column]]};
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      if (static_cast<int>(j) == *column || row[j].is_number(0)) continue;
+      // Only columns eliminated after this one still stand in its row.
+      const auto at = std::find(e.column_order.begin(), e.column_order.end(), static_cast<int>(j));
+      if (at > std::find(e.column_order.begin(), e.column_order.end(), *column))
+        terms.push_back(-(row[j] * value[j]));
+    }
+    const Expr inverse = define(pool, list, points, pow(row[*column], -1.0));
+    value[*column] = assign(*column, pool.add(terms) * inverse);
+  }
+}
+
+class Solver {
+ public:
+  Solver(Pool& pool, const MinimalForm& minimal, Points points)
+      : pool_(pool), unknowns_(minimal.unknowns), residuals_(minimal.residuals), points_(std::move(points)) {}
+
+  std::optional<ExplicitForm> solve() {
+    const std::size_t n = unknowns_.size();
+    uses_.resize(n);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j)
+        if (depends_on(residuals_[i], unknowns_[j])) uses_[i].push_back(static_cast<int>(j));
+    if (!match()) return std::nullopt;
+    for (const std::vector<int>& block : blocks())
+      if (!solve_block(block)) return std::nullopt;
+    if (form_.iterated.size() > most_iterated) return std::nullopt;
+    write_out_residuals();
+    return std::move(form_);
+  }
+
+ private:
+  // Each residual its own unknown: augmenting paths.
+  bool match() {
+    const std::size_t n = unknowns_.size();
+    row_of_.assign(n, -1);
+    column_of_.assign(n, -1);
+    std::vector<char> seen;
+    std::function<bool(int)> find = [&](int row) {
+      for (int j : uses_[row]) {
+        if (seen[j]) continue;
+        seen[j] = 1;
+        if (row_of_[j] < 0 || find(row_of_[j])) {
+          row_of_[j] = row;
+          column_of_[row] = j;
+          return true;
+        }
+      }
+      return false;
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+      seen.assign(n, 0);
+      if (!find(static_cast<int>(i))) return false;
+    }
+    return true;
+  }
+
+  // Tarjan: strongly connected residuals, each block after those it needs.
+  std::vector<std::vector<int>> blocks() {
+    const int n = static_cast<int>(unknowns_.size());
+    std::vector<int> index(n, -1), low(n, 0), stack;
+    std::vector<char> on_stack(n, 0);
+    std::vector<std::vector<int>> result;
+    int next = 0;
+    std::function<void(int)> visit = [&](int v) {
+      index[v] = low[v] = next++;
+      stack.push_back(v);
+      on_stack[v] = 1;
+      for (int j : uses_[v]) {
+        const int w = row_of_[j];
+        if (index[w] < 0) {
+          visit(w);
+          low[v] = std::min(low[v], low[w]);
+        } else if (on_stack[w]) {
+          low[v] = std::min(low[v], index[w]);
+        }
+      }
+      if (low[v] != index[v]) return;
+      result.emplace_back();
+      for (int w = -1; w != v;) {
+        w = stack.back();
+        stack.pop_back();
+        on_stack[w] = 0;
+        result.back().push_back(w);
+      }
+    };
+    for (int v = 0; v < n; ++v)
+      if (index[v] < 0) visit(v);
+    return result;
+  }
+
+  bool solve_block(const std::vector<int>& rows) {
+    if (rows.size() > largest_block) return false;
+    std::vector<Expr> unknowns;
+    for (int r : rows) unknowns.push_back(unknowns_[column_of_[r]]);
+    std::vector<std::vector<Expr>> tangent;
+    std::vector<Expr> flat;
+    for (int r : rows) {
+      tangent.push_back(gradient(residuals_[r], unknowns));
+      flat.insert(flat.end(), tangent.back().begin(), tangent.back().end());
+    }
+    // Those that stand in the tangent remain to be iterated on.
+    std::vector<Expr> linear, torn;
+    const auto in_tangent = symbols_of(flat);
+    for (Expr w : unknowns)
+      (std::find(in_tangent.begin(), in_tangent.end(), w) == in_tangent.end() ? linear : torn).push_back(w);
+    Elimination e;
+    ExprMap<Expr> zero;
+    for (Expr w : linear) zero[w] = pool_.number(0);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::vector<Expr> row;
+      for (Expr w : linear) {
+        const auto j = std::find(unknowns.begin(), unknowns.end(), w) - unknowns.begin();
+        row.push_back(define(pool_, form_.solved, points_, tangent[i][j]));
+      }
+      e.matrix.push_back(std::move(row));
+      e.right.push_back(define(pool_, form_.solved, points_, -substitute(residuals_[rows[i]], zero)));
+    }
+    if (!linear.empty() && !eliminate(pool_, e, form_.solved, points_)) return false;
+    std::vector<char> used(rows.size(), 0);
+    for (int r : e.row_of)
+      if (r >= 0) used[r] = 1;
+    substitute_back(pool_, e, form_.solved, points_, linear, [&](std::size_t j, Expr value) {
+      form_.solved.push_back({linear[j], value});
+      for (auto& at : points_) at[linear[j]] = evaluate(value, at);
+      return linear[j];
+    });
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (!used[i]) form_.residuals.push_back(e.right[i]);
+    form_.iterated.insert(form_.iterated.end(), torn.begin(), torn.end());
+    return form_.residuals.size() == form_.iterated.size();
+  }
+
+  void write_out_residuals() {
+    if (form_.iterated.empty()) return;
+    ExprMap<Expr> written;
+    for (const auto& [symbol, value] : form_.solved) written[symbol] = substitute(value, written);
+    for (Expr& r : form_.residuals) r = substitute(r, written);
+  }
+
+  Pool& pool_;
+  const std::vector<Expr>& unknowns_;
+  const std::vector<Expr>& residuals_;
+  Points points_;
+  std::vector<std::vector<int>> uses_;
+  std::vector<int> row_of_, column_of_;
+  ExplicitForm form_;
+};
+
+}  // namespace
+
+std::optional<ExplicitForm> explicit_form(Pool& pool, const MinimalForm& minimal,
+                                          std::vector<ExprMap<double>> points) {
+  return Solver(pool, minimal, std::move(points)).solve();
+}
+
+std::vector<Expr> solve_in_formulas(Pool& pool, std::vector<std::vector<Expr>> matrix,
+                                    std::vector<Expr> right, std::vector<std::pair<Expr, Expr>>& list,
+                                    std::vector<ExprMap<double>>& points) {
+  Elimination e{std::move(matrix), std::move(right), {}, {}};
+  for (auto& row : e.matrix)
+    for (Expr& v : row) v = define(pool, list, points, v);
+  if (!eliminate(pool, e, list, points)) return {};
+  std::vector<Expr> x(e.right.size());
+  substitute_back(pool, e, list, points, x,
+                  [&](std::size_t j, Expr value) { return x[j] = define(pool, list, points, value); });
+  return x;
+}
+
+}  // namespace tellegen

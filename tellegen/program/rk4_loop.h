@@ -1,0 +1,80 @@
+// The loop of classical Runge-Kutta steps, for explicit systems: like the loop of implicit steps
+// (step_loop.h), it belongs to the generated code, because a call for each stage would cost as much as the
+// stage.
+//
+//   section 0  prepare   once, and after events: parameters, discrete variables
+//   section 1  time      functions of time alone
+//   section 2  state     functions of time and states
+//   section 3  iterate   Newton on the few unknowns that have no formula, until `error` <= 1
+//   section 4  slopes    with the unknowns found
+//   section 5  output    at samples only
+//   section 6  updates   of discrete variables, after each step
+//   section 7  jumps     one number that changes where a function of time jumps
+//
+// The slopes at the end of a step are those of the first stage of the next, unless a function of time jumps
+// there: it is taken from its left at the end of the step and from its right at the beginning of the next
+// (1e-9 of a step aside, so that rounding cannot put the jump on the wrong side).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tellegen/program/compile.h"
+#include "tellegen/program/program.h"
+
+namespace tellegen {
+
+struct Rk4Program {
+  Program program;
+  std::int32_t time = -1;
+  std::vector<std::int32_t> states, slopes;  // input registers, registers of section 4
+  std::vector<std::int32_t> iterates, next,
+      solutions;            // inputs of section 3, its results, inputs of section 4
+  std::int32_t error = -1;  // of the last iteration; -1: nothing to iterate
+  std::vector<std::int32_t> outputs;
+  std::int32_t event = -1, stop = -1;       // registers of section 6; not 0 after a step: the loop returns
+  std::vector<std::int32_t> watched;        // registers that can be read after run()
+  std::int32_t jump_time = -1, jumps = -1;  // input and register of section 7; -1: nothing jumps
+};
+
+// Layout shared with the generated C.
+struct Rk4Control {
+  double step = 0.0;
+  std::int64_t index = 0;  // of the step last done
+  std::int64_t steps = 0;  // to do in this call
+  std::int64_t stride = 1, phase = 0;
+  std::int64_t max_iterations = 100, fixed_iterations = 0;
+  double* rows = nullptr;
+  std::int64_t iterations = 0, worst = 0;
+  std::int64_t fresh = 1;  // the slopes of the first stage are not known
+  std::int64_t event = 0, stopped = 0;
+};
+
+class Rk4Loop {
+ public:
+  explicit Rk4Loop(Rk4Program program);
+  void compile();
+  bool compiled() const { return run_ != nullptr; }
+  double* registers() { return registers_.data(); }
+  const Rk4Program& program() const { return step_; }
+  void prepare();
+  void start(const std::vector<double>& states) { z_ = states; }
+  // Slopes at a point, interpreted: for the linearised system. False where an iteration does not converge.
+  bool slopes(double t, const double* states, double* slopes);
+  bool run(Rk4Control& control);  // false where an iteration did not converge
+
+ private:
+  bool run_interpreted(Rk4Control& control);
+  bool evaluate(Rk4Control& control, double t, const double* states, double* slopes);
+  Rk4Program step_;
+  std::vector<double> registers_, z_, stage_, k_[4];
+  std::shared_ptr<const CompiledCode> code_;
+  int (*run_)(double*, double*, double*, Rk4Control*) = nullptr;
+  void (*prepare_)(double*) = nullptr;
+};
+
+std::string c_rk4_loop(const Rk4Program& step);
+
+}  // namespace tellegen
