@@ -53,6 +53,7 @@ TEST_P(ThermalReference, exact_follows_it_to_1e_10_kelvin) {
 
 INSTANTIATE_TEST_SUITE_P(files, ThermalReference,
                          testing::Values(Case{"inverter/model.toml", "inverter/reference-case1.csv"},
+                                         Case{"inverter/case1.toml", "inverter/reference-case1.csv"},
                                          Case{"inverter/case2.toml", "inverter/reference-case2.csv"},
                                          Case{"inverter/case3.toml", "inverter/reference-case3.csv"},
                                          Case{"inverter/case4.toml", "inverter/reference-case4.csv"},
