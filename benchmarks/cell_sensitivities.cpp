@@ -16,8 +16,8 @@ namespace {
 constexpr const char* parameter = "L_NiOH2";
 constexpr int samples = 200;
 
-// With nickel's branch in the tree the current of oxygen is an unknown's own function. Among the branches it
-// would be the difference of two currents ten million times as large, and no integrator could find it again.
+// With r2 among the chords the current of oxygen is a function of its own voltage. Among the branches it
+// would be the difference of two currents ten million times as large, and its digits would cancel.
 const std::vector<std::string> tree{"ground", "nickel", "r1", "oxygen", "hydride", "r3", "inner"};
 
 Model cell_model(double current) {

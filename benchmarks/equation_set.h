@@ -32,7 +32,7 @@ struct SetOptions {
 
 struct SetRun {
   std::vector<double> values;  // [sample][unknown], the first at the start
-  double seconds = 0;          // the shortest integration
+  double seconds = 0;          // of processor time, the shortest integration
   double formula_seconds = 0;  // of evaluating residuals and Jacobian alone, as often as it did
   long steps = 0, residuals = 0, jacobians = 0;
   std::string failure;  // empty: finished

@@ -11,17 +11,24 @@ namespace {
 
 constexpr std::size_t longest = 8;  // rows that grow by others being put in
 constexpr int row_cost = 2;         // of keeping a row, in entries: it is stored
+constexpr std::int32_t near = 16;   // levels after which results are taken that need no later ones
 
+// By halves down to pairs: compilers keep these in registers, and arrays not.
 template <int width>
-struct Lanes;
-template <>
-struct Lanes<4> {
-  NumberPair low, high;
+struct Lanes {
+  Lanes<width / 2> low, high;
   static Lanes times(double factor, const double* p) {
-    return {factor * pair_at(p), factor * pair_at(p + 2)};
+    return {Lanes<width / 2>::times(factor, p), Lanes<width / 2>::times(factor, p + width / 2)};
   }
   void operator+=(const Lanes& other) { low += other.low, high += other.high; }
-  void store(double* p) const { pair_at(p) = low, pair_at(p + 2) = high; }
+  void store(double* p) const { low.store(p), high.store(p + width / 2); }
+};
+template <>
+struct Lanes<2> {
+  NumberPair pair;
+  static Lanes times(double factor, const double* p) { return {factor * pair_at(p)}; }
+  void operator+=(const Lanes& other) { pair += other.pair; }
+  void store(double* p) const { pair_at(p) = pair; }
 };
 template <>
 struct Lanes<1> {
@@ -45,10 +52,11 @@ inline void take_rows(std::int32_t rows, std::int32_t entries, Cursor& cursor, c
                       double* target) {
   const std::int32_t count = fixed > 0 ? fixed : entries;
   Cursor c = cursor;
+  const auto at = [&](std::uint32_t variable) { return work + std::size_t{width} * variable; };
   for (std::int32_t r = 0; r < rows; ++r) {
-    Lanes<width> sum = Lanes<width>::times(c.value[0], work + c.index[0]);
+    Lanes<width> sum = Lanes<width>::times(c.value[0], at(c.index[0]));
 #pragma GCC unroll 8
-    for (std::int32_t k = 1; k < count; ++k) sum += Lanes<width>::times(c.value[k], work + c.index[k]);
+    for (std::int32_t k = 1; k < count; ++k) sum += Lanes<width>::times(c.value[k], at(c.index[k]));
     c.value += count;
     c.index += count;
     if (target) {
@@ -158,7 +166,7 @@ void RowProgram::simplify() {
   }
 }
 
-void RowProgram::finish(int width) {
+void RowProgram::finish() {
   simplify();
   std::vector<std::int32_t> level(rows_.size(), 0), order, place(rows_.size());
   for (std::size_t r = 0; r < rows_.size(); ++r) {
@@ -166,7 +174,6 @@ void RowProgram::finish(int width) {
     if (row.gone) continue;
     for (const auto& [v, f] : row.entries)
       if (v >= inputs_) level[r] = std::max(level[r], level[v - inputs_] + 1);
-    if (row.target >= 0) level[r] = 0;
     if (row.entries.empty()) row.entries.push_back({0, 0.0});
     // What is computed last is added last: the others need not wait for it.
     std::stable_sort(row.entries.begin(), row.entries.end(), [&](const auto& a, const auto& b) {
@@ -177,8 +184,11 @@ void RowProgram::finish(int width) {
     order.push_back(static_cast<std::int32_t>(r));
   }
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    // Results come soon after what they need: it is still at hand, and they fill the time that rows of a
+    // chain wait for each other.
     const auto key = [&](std::int32_t r) {
-      return std::tuple(rows_[r].target, level[r], rows_[r].entries.size());
+      const bool result = rows_[r].target >= 0;
+      return std::tuple(level[r] / near, rows_[r].target, result ? 0 : level[r], rows_[r].entries.size());
     };
     return key(a) < key(b);
   });
@@ -194,11 +204,11 @@ void RowProgram::finish(int width) {
       runs_.push_back({0, entries, row.target});
     ++runs_.back().rows;
     for (const auto& [v, f] : row.entries) {
-      index_.push_back(static_cast<std::uint32_t>(width) * (v < inputs_ ? v : place[v - inputs_]));
+      index_.push_back(static_cast<std::uint32_t>(v < inputs_ ? v : place[v - inputs_]));
       value_.push_back(f);
     }
   }
-  work_size_ = static_cast<std::size_t>(width) * next;
+  variables_ = next;
   rows_ = {};
 }
 
@@ -234,6 +244,7 @@ void RowProgram::run(double* work, double* const* targets) const {
   }
 }
 template void RowProgram::run<1>(double*, double* const*) const;
+template void RowProgram::run<few_lanes>(double*, double* const*) const;
 template void RowProgram::run<lanes>(double*, double* const*) const;
 
 // y_i = b_i - sum F_ij s_i x_j - sum L_ij (s_i / s_j) y_j,  x_i = y_i / (s_i U_ii) - sum (U_ij / U_ii) x_j

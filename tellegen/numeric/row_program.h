@@ -2,7 +2,7 @@
 //
 //   program.begin_row(); program.add(variable, factor); ...   row of a triangular solve, of a product, ...
 //   program.begin_result(target, at); ...                     goes to targets[target][at], used by nothing
-//   program.finish(width); program.run<width>(work, targets);
+//   program.finish(); program.run<width>(work, targets);
 //
 // finish() puts a row into those that use it where that saves entries: the node between two components in
 // series, the variable that is another one. What is left is taken level by level (a level needs only earlier
@@ -26,10 +26,10 @@ class RowProgram {
   std::int32_t begin_row();
   void begin_result(int target, std::int32_t at);
   void add(std::int32_t variable, double factor);  // to the row begun last, each once
-  void finish(int width);
+  void finish();
 
   // work: lanes of all inputs, filled in by the caller, then room for the rows.
-  std::size_t work_size() const { return work_size_; }
+  std::size_t work_size(int width) const { return static_cast<std::size_t>(width) * variables_; }
   std::size_t entries() const { return index_.size(); }  // multiplications of a run
   std::int32_t levels() const { return levels_; }
   template <int width>
@@ -52,10 +52,10 @@ class RowProgram {
   std::vector<Row> rows_;
   // Finished: rows in the order they are taken.
   std::vector<Run> runs_;
-  std::vector<std::uint32_t> index_;  // of the first lane
+  std::vector<std::uint32_t> index_;  // variables
   std::vector<double> value_;
   std::vector<std::int32_t> at_;  // of results
-  std::size_t work_size_ = 0;
+  std::int32_t variables_ = 0;
   std::int32_t levels_ = 0;
 };
 

@@ -34,7 +34,8 @@ struct TestMatrix {
   }
 };
 
-TEST(RowProgram, solves_in_lanes_as_one_solution_at_a_time_does) {
+template <int width>
+void expect_solutions_in_lanes() {
   TestMatrix m;
   RowProgram program(m.n);
   const auto unknown = add_solution(program, m.lu->factors(), [&](int row) { program.add(row, 2.0); });
@@ -42,18 +43,23 @@ TEST(RowProgram, solves_in_lanes_as_one_solution_at_a_time_does) {
     program.begin_result(0, i);
     program.add(unknown[i], 0.5);
   }
-  program.finish(lanes);
-  std::vector<double> work(program.work_size()), x(m.n * lanes);
-  for (int i = 0; i < m.n * lanes; ++i) work[i] = m.value(m.random);
+  program.finish();
+  std::vector<double> work(program.work_size(width)), x(m.n * width);
+  for (int i = 0; i < m.n * width; ++i) work[i] = m.value(m.random);
   const std::vector<double> b = work;
   double* const targets[] = {x.data()};
-  program.run<lanes>(work.data(), targets);
-  for (int lane = 0; lane < lanes; ++lane) {
+  program.run<width>(work.data(), targets);
+  for (int lane = 0; lane < width; ++lane) {
     std::vector<double> one(m.n);
-    for (int i = 0; i < m.n; ++i) one[i] = b[i * lanes + lane];
+    for (int i = 0; i < m.n; ++i) one[i] = b[i * width + lane];
     m.lu->solve(one.data());
-    for (int i = 0; i < m.n; ++i) EXPECT_NEAR(x[i * lanes + lane], one[i], 1e-13);
+    for (int i = 0; i < m.n; ++i) EXPECT_NEAR(x[i * width + lane], one[i], 1e-13);
   }
+}
+
+TEST(RowProgram, solves_in_lanes_as_one_solution_at_a_time_does) {
+  expect_solutions_in_lanes<lanes>();
+  expect_solutions_in_lanes<few_lanes>();
 }
 
 TEST(RowProgram, solves_with_the_transposed_matrix) {
@@ -65,8 +71,8 @@ TEST(RowProgram, solves_with_the_transposed_matrix) {
     program.begin_result(0, i);
     program.add(of_row[i], 1.0);
   }
-  program.finish(1);
-  std::vector<double> work(program.work_size()), x(m.n), one(m.n);
+  program.finish();
+  std::vector<double> work(program.work_size(1)), x(m.n), one(m.n);
   for (int i = 0; i < m.n; ++i) work[i] = one[i] = m.value(m.random);
   double* const targets[] = {x.data()};
   program.run<1>(work.data(), targets);
@@ -89,9 +95,9 @@ TEST(RowProgram, rows_in_series_become_one) {
   program.add(z, 3.0);
   program.add(y, 1.0);
   program.begin_result(0, 0);  // nothing at all: zero
-  program.finish(1);
+  program.finish();
   EXPECT_EQ(program.entries(), 3u);
-  EXPECT_EQ(program.work_size(), 2u);
+  EXPECT_EQ(program.work_size(1), 2u);
   std::vector<double> work{5, 7}, x{9, 9};
   double* const targets[] = {x.data()};
   program.run<1>(work.data(), targets);

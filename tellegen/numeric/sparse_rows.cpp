@@ -7,14 +7,17 @@
 namespace tellegen {
 namespace {
 
-// Four numbers as one, in whatever registers the processor has.
-typedef double Four __attribute__((vector_size(8 * lanes)));
-inline Four load(const double* p) {
-  Four v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-inline void store(double* p, const Four& v) { std::memcpy(p, &v, sizeof v); }
+// Several numbers as one, in whatever registers the processor has.
+template <int width>
+struct Lanes {
+  typedef double Numbers __attribute__((vector_size(8 * width)));
+  static Numbers load(const double* p) {
+    Numbers v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+  }
+  static void store(double* p, const Numbers& v) { std::memcpy(p, &v, sizeof v); }
+};
 
 }  // namespace
 
@@ -49,22 +52,29 @@ void SparseRows::build() {
   value_.assign(column_.size(), 0.0);
 }
 
+template <int width>
 void SparseRows::add_row(std::int32_t row, const double* x, double* y) const {
-  Four sum = load(y);
+  auto sum = Lanes<width>::load(y);
   for (std::int32_t k = start_[row]; k < start_[row + 1]; ++k)
-    sum += value_[k] * load(x + static_cast<std::ptrdiff_t>(lanes) * column_[k]);
-  store(y, sum);
+    sum += value_[k] * Lanes<width>::load(x + std::ptrdiff_t{width} * column_[k]);
+  Lanes<width>::store(y, sum);
 }
+template void SparseRows::add_row<few_lanes>(std::int32_t, const double*, double*) const;
+template void SparseRows::add_row<lanes>(std::int32_t, const double*, double*) const;
 
+template <int width>
 void SparseRows::add_product(double factor, const double* x, double* y) const {
   for (std::int32_t r = 0; r < rows_; ++r) {
     if (start_[r] == start_[r + 1]) continue;
-    Four sum = load(y + lanes * r);
+    double* to = y + std::ptrdiff_t{width} * r;
+    auto sum = Lanes<width>::load(to);
     for (std::int32_t k = start_[r]; k < start_[r + 1]; ++k)
-      sum += (factor * value_[k]) * load(x + static_cast<std::ptrdiff_t>(lanes) * column_[k]);
-    store(y + lanes * r, sum);
+      sum += (factor * value_[k]) * Lanes<width>::load(x + std::ptrdiff_t{width} * column_[k]);
+    Lanes<width>::store(to, sum);
   }
 }
+template void SparseRows::add_product<few_lanes>(double, const double*, double*) const;
+template void SparseRows::add_product<lanes>(double, const double*, double*) const;
 
 void SparseRows::add_transposed(double factor, const double* x, double* y) const {
   for (std::int32_t r = 0; r < rows_; ++r) {

@@ -26,7 +26,9 @@ class SparseRows {
   double value(std::int32_t k) const { return value_[k]; }
 
   // One row of a product, in lanes: y += the row times x.
+  template <int width>
   void add_row(std::int32_t row, const double* x, double* y) const;
+  template <int width>
   void add_product(double factor, const double* x, double* y) const;     // y += factor M x, in lanes
   void add_transposed(double factor, const double* x, double* y) const;  // y += factor M' x, one vector
 

@@ -141,7 +141,7 @@ class Replay {
     if (!step->step(record.t, run_.problem.options.iterations, 50).converged) return false;
     if (!step->knows_columns()) step->want_columns(run_.recorded);
     step->columns(x);
-    step->formula_rates(rates);
+    run_.formula_rates(*step, rates);
     return true;
   }
 
@@ -184,8 +184,8 @@ class Backward {
     std::copy(value_[0].begin(), value_[0].end(), values_.begin());
     if (update && update->located && end_moves(*update, record, x, rates)) {
       // values and columns moved by their slopes times dT; dT = -(dq/dp)/slope.
-      for (std::size_t k = 0; k < rates_; ++k) end += values_[k] * moved_values_[lanes * k];
-      for (std::size_t c = 0; c < columns_.size(); ++c) end += columns_[c] * moved_columns_[lanes * c];
+      for (std::size_t k = 0; k < rates_; ++k) end += values_[k] * moved_values_[few_lanes * k];
+      for (std::size_t c = 0; c < columns_.size(); ++c) end += columns_[c] * moved_columns_[few_lanes * c];
       for (const auto& s : run_.quantities->by_column())
         if (s.formula == vanishing_) columns_[run_.column_index[s.of]] -= end / slope_ * s.value;
       for (const auto& s : run_.quantities->by_parameter())
@@ -272,17 +272,17 @@ class Backward {
   bool end_moves(const UpdateRecord& update, const StepRecord& record, std::span<const double> x,
                  std::span<const double> rates) {
     run_.quantities->evaluate(x, record.t);
-    const std::span<double> history = run_.derivative->histories();
+    const std::span<double> history = run_.derivative->histories(few_lanes);
     std::fill(history.begin(), history.end(), 0.0);
-    for (std::size_t k = 0; k < rates_; ++k) history[lanes * k] = -rates[k] / record.length;
+    for (std::size_t k = 0; k < rates_; ++k) history[few_lanes * k] = -rates[k] / record.length;
     std::vector<LaneEntry> directions;
     for (const DerivativeEntry& e : run_.derivative->by_time()) directions.push_back({e.row, 0, e.value});
-    moved_values_.resize(lanes * rates_);
-    moved_columns_.resize(lanes * run_.columns.size());
-    run_.derivative->forward(directions, moved_values_.data(), moved_columns_.data());
+    moved_values_.resize(few_lanes * rates_);
+    moved_columns_.resize(few_lanes * run_.columns.size());
+    run_.derivative->forward(few_lanes, directions, moved_values_.data(), moved_columns_.data());
     std::vector<double> slopes(run_.quantities->by_time().begin(), run_.quantities->by_time().end());
     for (const auto& s : run_.quantities->by_column())
-      slopes[s.formula] += s.value * moved_columns_[lanes * run_.column_index[s.of]];
+      slopes[s.formula] += s.value * moved_columns_[few_lanes * run_.column_index[s.of]];
     vanishing_ = run_.vanishing(update.taken, slopes);
     if (vanishing_ >= 0) slope_ = slopes[vanishing_];
     return vanishing_ >= 0;

@@ -1,5 +1,6 @@
 // Forward sensitivities of a fixed-step run: after each step the directions of all parameters are solved for
-// with that step's own matrices, four at a time.
+// with that step's own matrices, eight at a time. Where the matrices stay the same, several steps are taken
+// together, so that the numbers of eight parameters stay near the processor for all of them.
 //
 // A located event ends a step at a time that moves with the parameters. Its derivative follows from the
 // condition that vanishes there; the step that ends at it and the one that begins at it change their lengths,
@@ -33,12 +34,15 @@ class ForwardLanes : public StepListener {
     std::copy(run.problem.initial.x.begin(), run.problem.initial.x.end(), x_.begin());
     std::copy(run.problem.initial.rates.begin(), run.problem.initial.rates.end(), formula_rates_.begin());
     run.jumps.look(x_, 0.0);
-    const std::size_t size = lanes * rates_;
-    for (Block& block : blocks_) {
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      Block& block = blocks_[b];
+      block.number = static_cast<int>(b);
+      block.width = run.parameters - lanes * block.number > few_lanes ? lanes : few_lanes;
+      const std::size_t size = block.width * rates_;
       for (auto& d : block.past) d.assign(size, 0.0);
       block.rate.assign(size, 0.0);
-      block.columns.assign(lanes * run.columns.size(), 0.0);
-      block.held.assign(lanes * run.system.discrete.size(), 0.0);
+      block.columns.assign(block.width * run.columns.size(), 0.0);
+      block.held.assign(block.width * run.system.discrete.size(), 0.0);
     }
     for (std::size_t i = 0; i < run.derivative->by_parameter().size(); ++i) {
       const int p = run.derivative->by_parameter()[i].parameter;
@@ -50,51 +54,39 @@ class ForwardLanes : public StepListener {
   void stepped(NetworkStep& step, const Scheme& scheme, double t, double length) override {
     if (!step.knows_columns()) step.want_columns(run_.recorded);
     step.columns(x_);
-    step.formula_rates(formula_rates_);
+    run_.formula_rates(step, formula_rates_);
     t_ = t;
     length_ = length;
     run_.jumps.look(x_, t);
     StepDerivative& derivative = *run_.derivative;
+    if (!together_.empty() && together_.back().scheme.alpha != scheme.alpha) settle();
     if (!derivative.at(scheme.alpha, point_, t, held_))
       failure_ = fmt::format("the differentiated equations are singular at t = {:.9g} s", t);
-    const bool with_rates = scheme.uses_rate || run_.events;
-    std::vector<Slopes> drives;
-    if (with_rates && run_.projects(scheme))
-      drives = redundant_slopes(run_.system, run_.problem.storage, run_.request.wrt, t, formula_rates_);
-    for (std::size_t b = 0; b < blocks_.size(); ++b) {
-      Block& block = blocks_[b];
-      const std::span<double> history = derivative.histories();
-      block.combine(scheme, history);
-      if (block.moving)  // the step is shorter by as much as its start is later
-        for (std::size_t k = 0; k < rates_; ++k)
-          for (int lane = 0; lane < lanes; ++lane)
-            history[lanes * k + lane] += formula_rates_[k] / length * block.start[lane];
-      directions_.clear();
-      for (const auto& [entry, lane] : block.entries) {
-        const DerivativeEntry& e = derivative.by_parameter()[entry];
-        directions_.push_back({e.row, lane, e.value});
-      }
-      for (const DerivativeEntry& e : derivative.by_held())
-        for (int lane = 0; lane < lanes; ++lane)
-          if (const double moved = block.held[lanes * e.parameter + lane]; moved != 0.0)
-            directions_.push_back({e.row, lane, e.value * moved});
-      std::vector<double>& values = block.past[2];  // the oldest, combined already
-      derivative.forward(directions_, values.data(), block.columns.data());
-      if (with_rates) {
-        for (std::size_t i = 0; i < history.size(); ++i)
-          block.rate[i] = scheme.alpha * values[i] + history[i];
-        if (run_.projects(scheme)) project(block, static_cast<int>(b), drives);
-      }
-      block.past[2].swap(block.past[1]);
-      block.past[1].swap(block.past[0]);
-      std::fill_n(block.start, lanes, 0.0);
-      block.moving = false;
+    Taken taken{scheme, {}, {}};
+    for (const DerivativeEntry& e : derivative.by_parameter()) taken.directions.push_back(e.value);
+    if (derivative.constant() && !run_.events && derivative.by_held().empty() && !run_.projects(scheme)) {
+      together_.push_back(std::move(taken));
+      if (together_.size() == most_together) settle();
+    } else {
+      settle();
+      if ((scheme.uses_rate || run_.events) && run_.projects(scheme))
+        taken.drives =
+            redundant_slopes(run_.system, run_.problem.storage, run_.request.wrt, t, formula_rates_);
+      for (Block& block : blocks_) take(block, taken);
     }
     at_fixed_time_ = true;
   }
 
+  // Takes the steps that were put off.
+  void settle() {
+    for (Block& block : blocks_)
+      for (const Taken& taken : together_) take(block, taken);
+    together_.clear();
+  }
+
   void updated(double t, std::span<const int> taken, std::span<const double> before,
                std::span<const double> after, bool located) override {
+    settle();
     std::string names;
     for (int k : taken)
       if (before[k] != after[k] && run_.system.discrete[k].every == 0.0)
@@ -105,29 +97,31 @@ class ForwardLanes : public StepListener {
     std::vector<double> next(lanes * run_.system.discrete.size());
     for (Block& block : blocks_) {
       std::fill(next.begin(), next.end(), 0.0);
+      const int width = block.width;
       for (const auto& s : run_.updates->by_column())
-        for (int lane = 0; lane < lanes; ++lane)
-          next[lanes * s.formula + lane] += s.value * block.columns[lanes * run_.column_index[s.of] + lane];
+        for (int lane = 0; lane < width; ++lane)
+          next[width * s.formula + lane] += s.value * block.columns[width * run_.column_index[s.of] + lane];
       for (const auto& s : run_.updates->by_parameter())
-        if (&block == &blocks_[s.of / lanes]) next[lanes * s.formula + s.of % lanes] += s.value;
+        if (s.of / lanes == block.number) next[width * s.formula + s.of % lanes] += s.value;
       for (int k : taken)
-        for (int lane = 0; lane < lanes; ++lane)
-          block.held[lanes * k + lane] =
-              next[lanes * k + lane] + run_.updates->by_time()[k] * block.start[lane];
+        for (int lane = 0; lane < width; ++lane)
+          block.held[width * k + lane] =
+              next[width * k + lane] + run_.updates->by_time()[k] * block.start[lane];
     }
     held_.assign(after.begin(), after.end());
     if (!names.empty()) events.push_back({t, std::move(names), std::move(time_slopes)});
   }
 
   // d(output)/dp at the time of the last step; `moving`: the derivative along a moving end of the run.
-  double slope(std::size_t output, int p, bool moving) const {
+  double slope(std::size_t output, int p, bool moving) {
+    settle();
     const Block& block = blocks_[p / lanes];
     const std::vector<double>& columns =
         moving || block.at_fixed_time.empty() || at_fixed_time_ ? block.columns : block.at_fixed_time;
     double total = 0.0;
     for (const auto& s : run_.outputs->by_column())
       if (s.formula == static_cast<int>(output))
-        total += s.value * columns[lanes * run_.column_index[s.of] + p % lanes];
+        total += s.value * columns[block.width * run_.column_index[s.of] + p % lanes];
     for (const auto& s : run_.outputs->by_parameter())
       if (s.formula == static_cast<int>(output) && s.of == p) total += s.value;
     if (moving) total += run_.outputs->by_time()[output] * block.start[p % lanes];
@@ -135,7 +129,10 @@ class ForwardLanes : public StepListener {
   }
   void evaluate_outputs() { run_.outputs->evaluate(x_, t_); }
   double end_slope(int p) const { return blocks_[p / lanes].start[p % lanes]; }
-  double held_slope(int k, int p) const { return blocks_[p / lanes].held[lanes * k + p % lanes]; }
+  double held_slope(int k, int p) const {
+    const Block& block = blocks_[p / lanes];
+    return block.held[block.width * k + p % lanes];
+  }
   double held(int k) const { return held_[k]; }
   std::span<const double> held() const { return held_; }
   std::span<const double> x() const { return x_; }
@@ -146,9 +143,19 @@ class ForwardLanes : public StepListener {
   std::vector<std::string> warnings;
 
  private:
-  // Four parameters on their way through the run.
+  static constexpr std::size_t most_together = 16;
+
+  // What a step tells the parameters.
+  struct Taken {
+    Scheme scheme;
+    std::vector<double> directions;  // values of the entries of dF/dp
+    std::vector<Slopes> drives;      // where rates are projected
+  };
+
+  // Eight parameters on their way through the run, or the last four of them.
   struct Block {
-    std::vector<double> past[3], rate;           // [rate][lane]
+    int number = 0, width = lanes;
+    LaneNumbers past[3], rate;                   // [rate][lane]
     std::vector<double> columns, at_fixed_time;  // [column asked for][lane]: at the moving, at the fixed time
     std::vector<double> held;                    // [discrete][lane]
     std::vector<std::pair<int, int>> entries;    // of dF/dp, with their lanes
@@ -167,38 +174,68 @@ class ForwardLanes : public StepListener {
     }
   };
 
+  void take(Block& block, const Taken& taken) {
+    StepDerivative& derivative = *run_.derivative;
+    const Scheme& scheme = taken.scheme;
+    const int width = block.width;
+    const std::span<double> history = derivative.histories(width);
+    block.combine(scheme, history);
+    if (block.moving)  // the step is shorter by as much as its start is later
+      for (std::size_t k = 0; k < rates_; ++k)
+        for (int lane = 0; lane < width; ++lane)
+          history[width * k + lane] += formula_rates_[k] / length_ * block.start[lane];
+    directions_.clear();
+    for (const auto& [entry, lane] : block.entries)
+      directions_.push_back({derivative.by_parameter()[entry].row, lane, taken.directions[entry]});
+    for (const DerivativeEntry& e : derivative.by_held())
+      for (int lane = 0; lane < width; ++lane)
+        if (const double moved = block.held[width * e.parameter + lane]; moved != 0.0)
+          directions_.push_back({e.row, lane, e.value * moved});
+    LaneNumbers& values = block.past[2];  // the oldest, combined already
+    derivative.forward(width, directions_, values.data(), block.columns.data());
+    if (scheme.uses_rate || run_.events) {
+      for (std::size_t i = 0; i < history.size(); ++i) block.rate[i] = scheme.alpha * values[i] + history[i];
+      if (run_.projects(scheme)) project(block, taken.drives);
+    }
+    block.past[2].swap(block.past[1]);
+    block.past[1].swap(block.past[0]);
+    std::fill_n(block.start, lanes, 0.0);
+    block.moving = false;
+  }
+
   void begin() {
     std::vector<double> x, rates;
     run_.start->forward(run_.held_start, x, rates);
     const std::size_t n = run_.system.size();
     for (int p = 0; p < run_.parameters; ++p) {
       Block& block = blocks_[p / lanes];
-      const auto lane = static_cast<std::size_t>(p % lanes);
+      const auto lane = static_cast<std::size_t>(p % lanes), width = static_cast<std::size_t>(block.width);
       const std::span<const double> of_p = std::span(x).subspan(n * p, n);
       for (std::size_t k = 0; k < rates_; ++k) {
         const Rate& r = run_.system.rates[k];
         const double value = symbol_value(run_.system.groups[r.group], r.symbol, r.member, of_p);
-        for (auto& past : block.past) past[lanes * k + lane] = value;
-        block.rate[lanes * k + lane] = rates[rates_ * p + k];
+        for (auto& past : block.past) past[width * k + lane] = value;
+        block.rate[width * k + lane] = rates[rates_ * p + k];
       }
       for (std::size_t c = 0; c < run_.columns.size(); ++c)
-        block.columns[lanes * c + lane] = of_p[run_.columns[c]];
+        block.columns[width * c + lane] = of_p[run_.columns[c]];
       for (std::size_t k = 0; k < run_.system.discrete.size(); ++k)
-        block.held[lanes * k + lane] = run_.held_start[k * run_.parameters + p];
+        block.held[width * k + lane] = run_.held_start[k * run_.parameters + p];
     }
   }
 
-  void project(Block& block, int number, const std::vector<Slopes>& drives) {
+  void project(Block& block, const std::vector<Slopes>& drives) {
+    const int width = block.width;
     const auto& redundant = run_.problem.storage.redundant;
     for (std::size_t k = 0; k < redundant.size(); ++k) {
       double total[lanes] = {};
       for (const auto& [p, slope] : drives[k])
-        if (p / lanes == number) total[p % lanes] += slope;
+        if (p / lanes == block.number) total[p % lanes] += slope;
       for (const auto& term : redundant[k].terms)
         if (term.rate >= 0)
-          for (int lane = 0; lane < lanes; ++lane)
-            total[lane] += term.sign * block.rate[lanes * term.rate + lane];
-      std::copy_n(total, lanes, block.rate.begin() + lanes * redundant[k].rate);
+          for (int lane = 0; lane < width; ++lane)
+            total[lane] += term.sign * block.rate[width * term.rate + lane];
+      std::copy_n(total, width, block.rate.begin() + width * redundant[k].rate);
     }
   }
 
@@ -206,18 +243,18 @@ class ForwardLanes : public StepListener {
   std::vector<double> move_time(double t, std::span<const int> taken) {
     run_.quantities->evaluate(x_, t);
     // One more direction: the end of the step itself.
-    const std::span<double> history = run_.derivative->histories();
+    const std::span<double> history = run_.derivative->histories(few_lanes);
     std::fill(history.begin(), history.end(), 0.0);
-    for (std::size_t k = 0; k < rates_; ++k) history[lanes * k] = -formula_rates_[k] / length_;
+    for (std::size_t k = 0; k < rates_; ++k) history[few_lanes * k] = -formula_rates_[k] / length_;
     directions_.clear();
     for (const DerivativeEntry& e : run_.derivative->by_time()) directions_.push_back({e.row, 0, e.value});
-    std::vector<double> columns(lanes * run_.columns.size());
-    std::vector<double> values(lanes * rates_);
-    run_.derivative->forward(directions_, values.data(), columns.data());
+    std::vector<double> columns(few_lanes * run_.columns.size());
+    std::vector<double> values(few_lanes * rates_);
+    run_.derivative->forward(few_lanes, directions_, values.data(), columns.data());
     std::vector<double> slopes(run_.quantities->size());
     for (std::size_t q = 0; q < slopes.size(); ++q) slopes[q] = run_.quantities->by_time()[q];
     for (const auto& s : run_.quantities->by_column())
-      slopes[s.formula] += s.value * columns[lanes * run_.column_index[s.of]];
+      slopes[s.formula] += s.value * columns[few_lanes * run_.column_index[s.of]];
     const int q = run_.vanishing(taken, slopes);
     if (q < 0) {
       warnings.push_back(
@@ -229,8 +266,10 @@ class ForwardLanes : public StepListener {
     std::vector<double> result(run_.parameters, 0.0);
     for (const auto& s : run_.quantities->by_column())
       if (s.formula == q)
-        for (int p = 0; p < run_.parameters; ++p)
-          result[p] -= s.value * blocks_[p / lanes].columns[lanes * run_.column_index[s.of] + p % lanes];
+        for (int p = 0; p < run_.parameters; ++p) {
+          const Block& block = blocks_[p / lanes];
+          result[p] -= s.value * block.columns[block.width * run_.column_index[s.of] + p % lanes];
+        }
     for (const auto& s : run_.quantities->by_parameter())
       if (s.formula == q) result[s.of] -= s.value;
     for (double& v : result) v /= slopes[q];
@@ -240,9 +279,9 @@ class ForwardLanes : public StepListener {
       Block& block = blocks_[p / lanes];
       const int lane = p % lanes;
       for (std::size_t k = 0; k < rates_; ++k)
-        block.past[0][lanes * k + lane] += values[lanes * k] * result[p];
+        block.past[0][block.width * k + lane] += values[few_lanes * k] * result[p];
       for (std::size_t c = 0; c < run_.columns.size(); ++c)
-        block.columns[lanes * c + lane] += columns[lanes * c] * result[p];
+        block.columns[block.width * c + lane] += columns[few_lanes * c] * result[p];
       block.start[lane] = result[p];
       block.moving = block.moving || result[p] != 0.0;
     }
@@ -255,6 +294,7 @@ class ForwardLanes : public StepListener {
   std::vector<double> held_, point_;
   std::span<double> x_, formula_rates_;  // of the point
   std::vector<LaneEntry> directions_;
+  std::vector<Taken> together_;  // steps that the blocks are still to take
   double t_ = 0.0, length_ = 0.0;
   bool at_fixed_time_ = true;  // columns are derivatives at a fixed time
   std::string failure_;
@@ -312,6 +352,7 @@ RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) 
     sample(ended.value_or(interval * static_cast<double>(s)), false);
   }
 
+  forward.settle();
   result.loop_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
   // The end: where it moves, so does what is observed there.

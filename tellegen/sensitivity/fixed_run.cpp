@@ -7,13 +7,10 @@
 namespace tellegen {
 namespace {
 
-// Close enough that an event's time has a derivative; not to rounding, for the part of a step before an event
-// just after it began must still be long enough for the difference of its ends to be a rate.
-constexpr int bisections = 28;
-
 Problem problem_of(const EquationSystem& system, const RunRequest& request) {
   SimulationOptions options = request.simulation;
-  if (!system.discrete.empty()) options.event_bisections = std::max(options.event_bisections, bisections);
+  if (!system.discrete.empty())
+    options.event_bisections = std::max(options.event_bisections, event_bisections);
   std::vector<OutputColumn> outputs = request.trajectories;
   for (const Observed& o : request.observed)
     outputs.push_back(
@@ -69,8 +66,19 @@ FixedRun::FixedRun(const Model& model, const RunRequest& request)
       }
   derivative = std::make_unique<StepDerivative>(system, wrt, columns);
   if (problem.options.compile) derivative->compile();
-  recorded = derivative->point_columns();
-  recorded.insert(recorded.end(), columns.begin(), columns.end());
+  recorded = columns;
+  const auto rates = static_cast<std::int32_t>(system.rates.size());
+  for (std::int32_t used : derivative->used_of_point())
+    if (used < system.size())
+      recorded.push_back(used);
+    else if (used < system.size() + rates)
+      recorded_rates.push_back(used - system.size());
+  const bool projects = plan.project && !problem.storage.redundant.empty();
+  const bool any_rate = events || projects || model.simulation.stop_formula;
+  if (any_rate || 8 * recorded_rates.size() > system.rates.size()) {
+    recorded_rates.resize(rates);
+    std::iota(recorded_rates.begin(), recorded_rates.end(), 0);
+  }
   if (model.simulation.stop_formula || jumps.looks()) {  // these may look at any
     recorded.resize(system.size());
     std::iota(recorded.begin(), recorded.end(), 0);
@@ -78,6 +86,13 @@ FixedRun::FixedRun(const Model& model, const RunRequest& request)
   tableau.hold(problem.initial.held);
   start = std::make_unique<StartDerivatives>(tableau, problem.storage, problem.initial, wrt);
   find_held_start();
+}
+
+void FixedRun::formula_rates(NetworkStep& step, std::span<double> rates) const {
+  if (recorded_rates.size() == system.rates.size())
+    step.formula_rates(rates);
+  else
+    step.formula_rates(recorded_rates, rates);
 }
 
 // Discrete variables are taken over at the start: those that follow at once, then the sampled ones once, then

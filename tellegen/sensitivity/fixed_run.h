@@ -28,7 +28,7 @@ struct FixedRun {
   std::unique_ptr<DifferentiatedFormulas> quantities;  // whose zeros are events
   std::vector<std::vector<int>> quantities_of;         // per discrete variable
   std::vector<std::int32_t> columns;                   // that these formulas use
-  std::vector<std::int32_t> recorded;                  // columns that anything asks of a step
+  std::vector<std::int32_t> recorded, recorded_rates;  // columns and rates that anything asks of a step
   std::vector<std::int32_t> column_index;              // per column of the tableau: index in `columns`, or -1
   std::unique_ptr<StepDerivative> derivative;
   JumpWatch jumps;
@@ -39,6 +39,7 @@ struct FixedRun {
   bool projects(const Scheme& scheme) const {
     return plan.project && (scheme.uses_rate || events) && !problem.storage.redundant.empty();
   }
+  void formula_rates(NetworkStep& step, std::span<double> rates) const;  // those recorded
   // dx/dt of all columns at a point where x and rates are consistent.
   std::vector<double> column_rates(std::span<const double> x, std::span<const double> rates,
                                    std::span<const double> held, double t);

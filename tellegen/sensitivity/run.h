@@ -51,6 +51,11 @@ struct RunDerivatives {
   std::string method;                 // in words: "forward, staggered", "IDAS", ...
 };
 
+// Of a fixed step in which an event falls: close enough that the event's time has a derivative; not to
+// rounding, for the part of a step before an event just after it began must still be long enough for the
+// difference of its ends to be a rate.
+inline constexpr int event_bisections = 28;
+
 // Values alone.
 RunDerivatives plain_run(const Model& model, const RunRequest& request);
 // All parameters at once, along with the run.

@@ -78,13 +78,12 @@ void StepDerivative::find_members() {
   }
 }
 
-std::vector<std::int32_t> StepDerivative::point_columns() const {
-  std::vector<std::int32_t> columns;
+std::vector<std::int32_t> StepDerivative::used_of_point() const {
+  std::vector<std::int32_t> used;
   for (const GroupPart& part : groups_)
     for (std::int32_t input : part.gathered)
-      for (std::int32_t m : part.members)
-        if (const std::int32_t c = part.batch.index(input)[m]; c < system_.size()) columns.push_back(c);
-  return columns;
+      for (std::int32_t m : part.members) used.push_back(part.batch.index(input)[m]);
+  return used;
 }
 
 // Where directions enter: each row of the network, rate and column that one reaches has an input.
@@ -105,7 +104,8 @@ void StepDerivative::place_directions() {
       for (std::int32_t i = m.begin(row); i < m.end(row); ++i)
         if (std::int32_t& slot = slot_[k][m.column(i)]; slot < 0) slot = inputs_++;
   }
-  lane_work_.assign(static_cast<std::size_t>(lanes) * inputs_, 0.0);
+  for (int width : {few_lanes, lanes})
+    lane_work(width).assign(static_cast<std::size_t>(width) * inputs_, 0.0);
 }
 
 void StepDerivative::find_loose() {
@@ -452,59 +452,73 @@ void StepDerivative::build_forward() {
     forward_->begin_result(2, x);
     forward_->add(unknown[x], 1.0);
   }
-  forward_->finish(lanes);
-  lane_work_.resize(std::max(lane_work_.size(), forward_->work_size()));
+  forward_->finish();
+  for (int width : {few_lanes, lanes})
+    lane_work(width).resize(std::max(lane_work(width).size(), forward_->work_size(width)));
 }
 
-std::span<double> StepDerivative::histories() {
+std::span<double> StepDerivative::histories(int width) {
   if (program_serves() && !forward_) build_forward();
-  return std::span(lane_work_).first(lanes * system_.rates.size());
+  return std::span(lane_work(width)).first(width * system_.rates.size());
 }
 
-void StepDerivative::forward(std::span<const LaneEntry> directions, double* values, double* columns) {
-  double* work = lane_work_.data();
+bool StepDerivative::constant() const {
+  return serves_ && forward_ && std::none_of(varies_, varies_ + count, [](bool varies) { return varies; });
+}
+
+void StepDerivative::forward(int width, std::span<const LaneEntry> directions, double* values,
+                             double* columns) {
+  if (width == lanes)
+    forward_in<lanes>(directions, values, columns);
+  else
+    forward_in<few_lanes>(directions, values, columns);
+}
+
+template <int width>
+void StepDerivative::forward_in(std::span<const LaneEntry> directions, double* values, double* columns) {
+  double* work = lane_work(width).data();
   const auto scatter = [&](auto&& at) {
     const std::tuple<Which, int, double> reached[] = {{b, 0, -1.0}, {u, 1, 1.0}, {r, 2, 1.0}};
     for (const auto& [matrix, which, factor] : reached) {
       const SparseRows& m = rows_[matrix];
       for (const LaneEntry& e : directions)
         for (std::int32_t i = m.begin(e.row); i < m.end(e.row); ++i)
-          at(work[lanes * slot_[which][m.column(i)] + e.lane], factor * e.value * m.value(i));
+          at(work[width * slot_[which][m.column(i)] + e.lane], factor * e.value * m.value(i));
     }
   };
   scatter([](double& slot, double value) { slot += value; });
   const auto add_slots = [&](int which, std::int32_t row, double* to) {
     if (const std::int32_t slot = slot_[which][row]; slot >= 0)
-      for (int lane = 0; lane < lanes; ++lane) to[lane] += work[lanes * slot + lane];
+      for (int lane = 0; lane < width; ++lane) to[lane] += work[width * slot + lane];
   };
   const auto result = [&](int which, std::int32_t row, Which by_unknown, Which by_history, double* to) {
-    std::fill_n(to, lanes, 0.0);
-    rows_[by_unknown].add_row(row, unknowns_.data(), to);
-    rows_[by_history].add_row(row, work, to);
+    std::fill_n(to, width, 0.0);
+    rows_[by_unknown].template add_row<width>(row, unknowns_.data(), to);
+    rows_[by_history].template add_row<width>(row, work, to);
     add_slots(which, row, to);
   };
   if (serves_) {
     double* const targets[] = {values, columns, unknowns_.data()};
-    forward_->run<lanes>(work, targets);
-    for (std::int32_t row : loose_rates_) result(1, row, v, w, values + lanes * row);
-    for (std::int32_t row : loose_columns_) result(2, row, p, q, columns + lanes * row);
+    forward_->template run<width>(work, targets);
+    for (std::int32_t row : loose_rates_) result(1, row, v, w, values + width * row);
+    for (std::int32_t row : loose_columns_) result(2, row, p, q, columns + width * row);
   } else {
     const auto n = network_.size();
-    std::fill(right_.begin(), right_.end(), 0.0);
-    rows_[a].add_product(-1.0, work, right_.data());
+    std::fill_n(right_.begin(), static_cast<std::size_t>(width) * n, 0.0);
+    rows_[a].template add_product<width>(-1.0, work, right_.data());
     for (std::int32_t i = 0; i < n; ++i) {
-      double* right = right_.data() + static_cast<std::size_t>(lanes) * i;
+      double* right = right_.data() + static_cast<std::size_t>(width) * i;
       add_slots(0, i, right);
-      for (int lane = 0; lane < lanes; ++lane)
+      for (int lane = 0; lane < width; ++lane)
         columns_work_[static_cast<std::size_t>(lane) * n + i] = right[lane];
     }
-    lu_->solve_columns(columns_work_.data(), lanes);
+    lu_->solve_columns(columns_work_.data(), width);
     for (std::int32_t i = 0; i < n; ++i)
-      for (int lane = 0; lane < lanes; ++lane)
-        unknowns_[static_cast<std::size_t>(lanes) * i + lane] =
+      for (int lane = 0; lane < width; ++lane)
+        unknowns_[static_cast<std::size_t>(width) * i + lane] =
             columns_work_[static_cast<std::size_t>(lane) * n + i];
-    for (std::int32_t row = 0; row < rows_[v].rows(); ++row) result(1, row, v, w, values + lanes * row);
-    for (std::int32_t row = 0; row < rows_[p].rows(); ++row) result(2, row, p, q, columns + lanes * row);
+    for (std::int32_t row = 0; row < rows_[v].rows(); ++row) result(1, row, v, w, values + width * row);
+    for (std::int32_t row = 0; row < rows_[p].rows(); ++row) result(2, row, p, q, columns + width * row);
   }
   scatter([](double& slot, double) { slot = 0.0; });
 }
@@ -554,8 +568,8 @@ void StepDerivative::build_backward() {
     gather(b, -1.0, solution);
     gather(r, 1.0, column);
   }
-  backward_->finish(1);
-  back_work_.assign(backward_->work_size(), 0.0);
+  backward_->finish();
+  back_work_.assign(backward_->work_size(1), 0.0);
 }
 
 void StepDerivative::backward(std::span<const double> values, std::span<const double> columns,

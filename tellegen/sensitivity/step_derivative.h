@@ -5,9 +5,9 @@
 //   of the tableau that somebody asks for
 //
 // The matrices come from each component's differentiated and condensed terminal equations, once for each
-// group; what does not change along the run is computed once. Forward, the directions of four parameters are
-// solved for at a time; back, the same matrices are used transposed. The tangent is that of the point
-// reached, not of the last iterate, so the derivative is exact for the step that was taken.
+// group; what does not change along the run is computed once. Forward, the directions of eight parameters are
+// solved for at a time, or of four; back, the same matrices are used transposed. The tangent is that of the
+// point reached, not of the last iterate, so the derivative is exact for the step that was taken.
 #pragma once
 
 #include <memory>
@@ -50,16 +50,18 @@ class StepDerivative {
   std::span<const DerivativeEntry> by_held() const { return by_held_; }
   std::span<const DerivativeEntry> by_time() const { return by_time_; }
 
-  // Four lanes: histories [rate][lane], filled in by the caller after at(), to values [rate][lane] and
-  // columns [column][lane].
-  std::span<double> histories();
-  void forward(std::span<const LaneEntry> directions, double* values, double* columns);
+  // In `lanes` or `few_lanes`: histories [rate][lane], filled in by the caller after at(), to values
+  // [rate][lane] and columns [column][lane].
+  std::span<double> histories(int width);
+  void forward(int width, std::span<const LaneEntry> directions, double* values, double* columns);
+  // Whether that stays the same map from point to point, as long as formula and discrete variables do.
+  bool constant() const;
   // One vector back: sets history, and directions of the rows that have entries of dF/dp or by_held().
   void backward(std::span<const double> values, std::span<const double> columns, std::span<double> history,
                 std::span<double> directions);
 
-  // Columns that at() uses.
-  std::vector<std::int32_t> point_columns() const;
+  // Columns and rates that at() uses, in the numbers of the point.
+  std::vector<std::int32_t> used_of_point() const;
   std::int32_t unknowns() const { return network_.size(); }
   std::int64_t factorisations() const { return factorisations_; }
 
@@ -95,6 +97,9 @@ class StepDerivative {
   void set_constants(double alpha, std::span<const double> held);
   bool program_serves();
   void build_forward();
+  template <int width>
+  void forward_in(std::span<const LaneEntry> directions, double* values, double* columns);
+  LaneNumbers& lane_work(int width) { return lane_work_[width == lanes]; }
   void build_backward();
   void evaluate(std::span<const Term> terms, std::vector<DerivativeEntry>& entries);
 
@@ -122,7 +127,8 @@ class StepDerivative {
   std::vector<std::int32_t> slot_[3];
   std::int32_t inputs_ = 0;
   std::vector<std::int32_t> direction_rows_;
-  std::vector<double> right_, unknowns_, columns_work_, held_, lane_work_, back_work_;
+  std::vector<double> right_, unknowns_, columns_work_, held_, back_work_;
+  LaneNumbers lane_work_[2];  // in few_lanes, in lanes; zero where directions enter
   double alpha_ = 0.0;
   bool dirty_ = true;  // constant entries have changed
   int steady_ = 0;     // points since the matrix changed

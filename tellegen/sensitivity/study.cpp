@@ -18,7 +18,6 @@ namespace {
 
 using What = ModelObjective::What;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr int event_bisections = 28;  // of fixed steps, as runs with derivatives have them
 
 // A fixed step ends where the run does: the sample interval is shortened until a whole number of them fits,
 // so that what is observed at the end moves smoothly with a stop that does.

@@ -597,6 +597,18 @@ void NetworkStep::formula_rates(std::span<double> rates) {
   }
 }
 
+void NetworkStep::formula_rates(std::span<const std::int32_t> some, std::span<double> rates) {
+  for (std::int32_t r : some) {
+    const Rate& rate = system_.rates[r];
+    GroupStep& step = groups_[rate.group];
+    const std::int32_t k = r - system_.groups[rate.group].first_rate[rate.member];
+    const auto value = [&](std::int32_t reg) { return step.batch.array(reg)[rate.member]; };
+    rates[r] = scheme_.alpha * value(step.new_value[k]) + scheme_.past[0] * value(step.past[k][0]) +
+               scheme_.past[1] * value(step.past[k][1]) + scheme_.past[2] * value(step.past[k][2]) +
+               scheme_.past_rate * value(step.rate[k]);
+  }
+}
+
 void NetworkStep::outputs(double t, double* row) { read(outputs_, t, row); }
 void NetworkStep::updates(double t, std::span<double> to) { read(updates_, t, to.data()); }
 

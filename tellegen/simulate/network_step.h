@@ -41,12 +41,13 @@ class NetworkStep {
   void load(const StepState& state);
   void store(StepState& state);
   std::string largest_change() const;  // after a step that did not converge
-  // With StepOptions::record only, after a step: the columns of the tableau that are wanted, and the rates as
-  // the formula has them (before any projection).
+  // With StepOptions::record only, after a step: the columns of the tableau that are wanted, and the rates,
+  // all or some, as the formula has them (before any projection).
   void want_columns(std::span<const std::int32_t> columns);
   bool knows_columns() const { return knows_columns_; }
   void columns(std::span<double> x);
   void formula_rates(std::span<double> rates);
+  void formula_rates(std::span<const std::int32_t> some, std::span<double> rates);
 
  private:
   struct GroupStep {
