@@ -55,7 +55,7 @@ class CalibrationPage {
   }
 
   std::string stage_html(const StageResult& stage) const {
-    HtmlTable table{{"number", "unit", "start", "found", "± sd", "sd"}, {}, ""};
+    HtmlTable table{{"number", "unit", "start", "found", "± sd", "relative sd"}, {}, ""};
     if (truth_) table.header.insert(table.header.end(), {"truth", "error", "error / sd"});
     for (const CalibratedParameter& p : stage.parameters) {
       const ModelParameter& of = parameter(p);
@@ -165,8 +165,9 @@ class CalibrationPage {
     for (std::size_t s = 0; s < stage.sensors.size(); ++s) {
       const SensorStatistics& a = stage.sensors[s];
       std::string unit;
-      for (const ModelOutput& output : result_.model.outputs)
-        if (output.sensor && output.name == a.name) unit = output.unit;
+      for (std::size_t o = 0; o < result_.model.outputs.size(); ++o)
+        if (result_.model.outputs[o].sensor && result_.model.outputs[o].name == a.name)
+          unit = sensor_unit(result_.model, static_cast<int>(o));
       table.rows.push_back({a.name, unit, fmt::format("{}", a.used),
                             s < stage.residual_rms.size()
                                 ? brief_number(deviation_in_unit(stage.residual_rms[s], unit), 3)

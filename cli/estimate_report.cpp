@@ -67,7 +67,11 @@ class EstimatePage {
     part.html = paragraph(lead()) + notices(notes());
     if (!estimate_.failure.empty()) part.html += notices({"The estimation stopped: " + estimate_.failure});
     std::vector<std::string> figures;
-    for (std::size_t q : shown_) figures.push_back(to_html(quantity_figure(q)));
+    for (std::size_t q : shown_) {
+      const Figure figure = quantity_figure(q);
+      figures.push_back(to_html(figure));
+      if (is_narrow(q, figure)) figures.push_back(to_html(error_figure(q)));
+    }
     part.html += side_by_side(figures);
     if (left_out_ > 0)
       part.html += paragraph(
@@ -184,7 +188,8 @@ class EstimatePage {
       if (q.what == EstimatedQuantity::What::unknown) unknown += (unknown.empty() ? "" : ", ") + q.name;
     std::string sensors;
     for (const std::string& name : names) sensors += (sensors.empty() ? "" : ", ") + name;
-    const double seconds = record_.step * static_cast<double>(estimate_.t.size());
+    const double seconds =
+        record_.step * static_cast<double>(estimate_.t.empty() ? 0 : estimate_.t.size() - 1);
     return fmt::format(
         "Estimator {} with {} sensor{} ({}){}; {} rows every {:g} ms. {:.3g} ms for {:.4g} s of data, {:.0f} "
         "times as "
@@ -250,6 +255,33 @@ class EstimatePage {
     return figure;
   }
 
+  // The band is too narrow to be seen beside how far the quantity goes.
+  bool is_narrow(std::size_t q, const Figure& figure) const {
+    return !truth_[q].empty() && !estimate_.t.empty() &&
+           4.0 * deviation(estimate_.t.size() / 2, q) < 0.15 * (figure.y_range.second - figure.y_range.first);
+  }
+
+  Figure error_figure(std::size_t q) const {
+    Figure figure;
+    figure.title = with_unit(fmt::format("{}: estimate less truth", estimate_.quantities[q].name), units_[q]);
+    figure.x_label = "t [s]";
+    FigureBand band{"95 % band", estimate_.t, {}, {}, 0};
+    FigureLine line{FigureLine::Look::thin, "error", estimate_.t, {}, 0};
+    double high = 0.0;
+    for (std::size_t row = 0; row < estimate_.t.size(); ++row) {
+      const double d = two_sides * deviation(row, q);
+      line.y.push_back(mean(row, q) - truth_[q][row]);
+      band.low.push_back(-d);
+      band.high.push_back(d);
+      if (std::isfinite(line.y.back())) high = std::max(high, std::abs(line.y.back()));
+    }
+    high = 1.1 * std::max(high, two_sides * deviation(estimate_.t.size() / 2, q));
+    if (high > 0.0) figure.y_range = {-high, high};
+    figure.bands.push_back(std::move(band));
+    figure.lines.push_back(std::move(line));
+    return figure;
+  }
+
   TruthError error(std::size_t q, bool smooth = false) const {
     TruthError e;
     std::int64_t inside = 0;
@@ -278,8 +310,13 @@ class EstimatePage {
                     "Errors against the truth"},
         more{first.header, {}, ""}, end{{"estimated", "unit", "at the end", "sd"}, {}, "At the end"};
     if (!estimate_.smooth.empty()) first.header.emplace_back("RMS, whole record");
-    for (std::size_t q = 0; q < width(); ++q) {
-      const bool shown = std::find(shown_.begin(), shown_.end(), q) != shown_.end();
+    // What is drawn comes first.
+    std::vector<std::size_t> order = shown_;
+    for (std::size_t q = 0; q < width(); ++q)
+      if (std::find(shown_.begin(), shown_.end(), q) == shown_.end()) order.push_back(q);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const std::size_t q = order[k];
+      const bool shown = k < shown_.size();
       if (!truth_[q].empty()) {
         const TruthError e = error(q);
         std::vector<std::string> row{estimate_.quantities[q].name, units_[q],
@@ -353,7 +390,7 @@ class EstimatePage {
                                 found.density, static_cast<int>(s)});
       spectrum.caption = fmt::format(
           "Each innovation over its expected deviation, averaged over {} stretches. Flat at 1: filter and "
-          "noise agree.",
+          "noise agree. Below: the filter allows for more than happened; above: for less.",
           found.stretches);
     }
     std::vector<std::string> row{figures.front()};

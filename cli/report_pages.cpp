@@ -99,7 +99,7 @@ std::string side_by_side_table(const std::vector<Estimation>& estimations,
                    fmt::format("{:.1f} %", 100.0 * error.value("inside", 0.0))};
       row.insert(row.end(), cells.begin(), cells.end());
     }
-    const double seconds = data.value("step", 0.0) * data.value("rows", 0.0),
+    const double seconds = data.value("step", 0.0) * (data.value("rows", 1.0) - 1.0),
                  took = data.value("loop_seconds", 0.0);
     row.insert(row.end(), {brief_number(seconds, 4), brief_number(1e3 * took, 3),
                            took > 0.0 ? fmt::format("{:.0f}", seconds / took) : "-"});

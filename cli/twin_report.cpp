@@ -6,6 +6,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/model_file.h"
 #include "cli/study_options.h"
 #include "tellegen/estimate/estimate_table.h"
 #include "tellegen/graph/graph.h"
@@ -102,11 +103,13 @@ std::string varies(ModelUnknown::Varies how) {
 PagePart network_part(const Model& model) {
   const DrawnNetwork network = drawn(model);
   HtmlTable sensors{{"sensor", "noise", "unit"}, {}, "Sensors"};
-  for (const ModelOutput& output : model.outputs)
-    if (output.sensor)
-      sensors.rows.push_back(
-          {output.name, output.noise ? brief_number(deviation_in_unit(*output.noise, output.unit)) : "-",
-           output.unit});
+  for (std::size_t o = 0; o < model.outputs.size(); ++o) {
+    const ModelOutput& output = model.outputs[o];
+    if (!output.sensor) continue;
+    const std::string unit = sensor_unit(model, static_cast<int>(o));
+    sensors.rows.push_back(
+        {output.name, output.noise ? brief_number(deviation_in_unit(*output.noise, unit)) : "-", unit});
+  }
   HtmlTable unknowns{{"number", "varies", "unit", "what it is"}, {}, "Unknowns"};
   for (const ModelUnknown& unknown : model.unknowns) {
     const ModelParameter& p = model.parameters[unknown.parameter];
@@ -173,6 +176,7 @@ void check_report(std::string_view command, const TwinReportRequest& request,
   if (!request.truth.empty() && !fs::is_regular_file(request.truth, ignored))
     throw command_fault(command, "T670",
                         fmt::format("the truth '{}' cannot be read: there is no such file", request.truth));
+  if (request.truth.ends_with(".toml")) read_model_file(request.truth, {});  // throws what is wrong with it
 }
 
 void write_twin_report(std::string_view command, const TwinReportRequest& request, const Model& model,

@@ -263,7 +263,7 @@ std::vector<double> axis_ticks(double low, double high, int count) {
   if (!(high > low) || count < 1) return ticks;
   const double raw = (high - low) / count, decade = std::pow(10.0, std::floor(std::log10(raw)));
   double step = 10.0 * decade;
-  for (double factor : {1.0, 2.0, 2.5, 5.0})
+  for (double factor : {1.0, 2.0, 5.0})
     if (factor * decade >= raw * (1.0 - 1e-9)) {
       step = factor * decade;
       break;

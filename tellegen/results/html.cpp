@@ -64,10 +64,12 @@ figure b { font-weight: 600; } figcaption { font-size: 0.88rem; color: var(--sof
 .scroll { overflow-x: auto; margin: 8px 0 12px; } table { border-collapse: collapse; font-size: 0.92rem; }
 caption { text-align: left; font-weight: 600; padding: 2px 0 4px; white-space: normal; }
 th, td { padding: 4px 12px 4px 0; text-align: left; border-bottom: 1px solid var(--grid); overflow-wrap: normal; vertical-align: top; }
-th { color: var(--soft); font-weight: 600; border-bottom-color: var(--line); vertical-align: bottom; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+th { color: var(--soft); font-weight: 600; border-bottom-color: var(--line); vertical-align: bottom; line-height: 1.25; }
+.number { text-align: right; font-variant-numeric: tabular-nums; } td.number { white-space: nowrap; }
+th:first-child, td:first-child { position: sticky; left: 0; background: var(--ground); } td:first-child { min-width: 5em; }
+.wide td:first-child { min-width: 8.5em; }
 ul { margin: 6px 0 10px; padding-left: 1.2em; } details { margin: 8px 0; } summary { cursor: pointer; color: var(--accent); }
-.notice { border-left: 3px solid var(--c1); padding-left: 12px; }
+.notice { border-left: 3px solid var(--c1); padding-left: 28px; max-width: 84ch; }
 footer { color: var(--soft); font-size: 0.85rem; padding-top: 12px; padding-bottom: 32px; }
 @media (max-width: 620px) { svg text { font-size: 15.5px; } svg text.small { font-size: 12.8px; } h1 { font-size: 1.4rem; }
   th, td { padding-right: 9px; } table { font-size: 0.86rem; } }
@@ -158,7 +160,7 @@ std::string to_html(const HtmlTable& table) {
                           c < cells.size() ? escaped(cells[c]) : "");
     return html + "</tr>\n";
   };
-  std::string html = "<div class=\"scroll\"><table>\n";
+  std::string html = fmt::format("<div class=\"scroll\"><table{}>\n", width > 6 ? " class=\"wide\"" : "");
   if (!table.caption.empty()) html += "<caption>" + escaped(table.caption) + "</caption>\n";
   if (!table.header.empty()) html += "<thead>" + row_html(table.header, "th") + "</thead>\n";
   html += "<tbody>\n";
