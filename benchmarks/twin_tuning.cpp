@@ -61,6 +61,7 @@ Tuned tune(const Model& twin, const Record& record) {
   EstimateOptions options;
   options.estimator = "ekf-perfect";
   options.passes = most_passes;
+  options.anyway = true;  // far from the truth a filter is lost at first
   const Estimate e = estimate(twin, record, options);
   Tuned tuned{{}, e.passes.size(), e.passes.empty() ? INFINITY : e.passes.back().change, e.failure};
   if (!e.passes.empty()) tuned.found = e.passes.back().unknowns;
