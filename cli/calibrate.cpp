@@ -11,6 +11,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/known_first.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/study_options.h"
@@ -38,7 +39,7 @@ struct CalibrateRequest : StudyRequest {
   int starts = 1, iterations = 0;
   std::uint64_t seed = 1;
   double robust = 0.0;
-  bool prior = false;
+  bool prior = false, anyway = false;
   TwinReportRequest report;
 };
 
@@ -321,6 +322,24 @@ void write_files(CalibrateReport& report) {
   if (!request.json.empty()) report.written.push_back(request.json);
 }
 
+// The readings that a stage uses.
+Record part_of(const Record& record, const CalibrationStage& stage) {
+  Record part = record;
+  const auto uses = [&](int sensor) {
+    return stage.sensors.empty() ||
+           std::find(stage.sensors.begin(), stage.sensors.end(), sensor) != stage.sensors.end();
+  };
+  for (std::int64_t row = 0; row < record.steps; ++row) {
+    const bool outside =
+        (stage.from && record.time(row) < *stage.from) || (stage.to && record.time(row) > *stage.to);
+    for (std::size_t s = 0; s < record.sensors.size(); ++s)
+      if (outside || !uses(record.sensors[s]))
+        part.readings[static_cast<std::size_t>(row) * record.sensors.size() + s] =
+            std::numeric_limits<double>::quiet_NaN();
+  }
+  return part;
+}
+
 void calibrate_command(const CalibrateRequest& request) {
   check_request(request);
   Model model = read_study_model(command_name, request);
@@ -340,6 +359,12 @@ void calibrate_command(const CalibrateRequest& request) {
   options.integration.method = request.method;
   if (!request.step.empty()) options.integration.step = read_seconds(named("--step"), request.step);
   options.integration.compile = !request.interpret;
+  if (!request.anyway)
+    for (const CalibrationStage& stage : stages) {
+      EstimabilityQuestion question;
+      for (int k : stage.parameters) question.parameters.push_back(model.unknowns[k].parameter);
+      require_known(request.file, model, part_of(record, stage), question);
+    }
   const CalibrationResult result = calibrate(model, record, stages, options);
   CalibrateReport report{request, model, record, result, stages, {}};
   if (result.stages.back().found().path.empty())
@@ -403,6 +428,7 @@ void add_calibrate(CLI::App& command) {
       ->type_name("COUNT")
       ->check(not_positive_count)
       ->group(how);
+  command.add_flag("--anyway", r.anyway, "go on where the readings do not tell enough")->group(how);
   command.add_flag("--prior", r.prior, "starts with a deviation in [unknowns] count as readings")->group(how);
   command
       .add_option("--robust", r.robust,

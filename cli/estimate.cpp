@@ -7,6 +7,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/known_first.h"
 #include "cli/model_file.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -182,6 +183,8 @@ void estimate_command(const EstimateRequest& request) {
   if (!request.window.empty())
     std::tie(reading.from, reading.to) = read_window(named("--window"), request.window);
   const Record record = read_record(model, request.data, reading);
+  if (!request.anyway)
+    require_known(request.file, model, record, {.states = true, .unknowns = model.estimation.unknowns});
   EstimateOptions options;
   options.smooth = request.smooth;
   options.tune = request.tune;
@@ -259,7 +262,10 @@ void add_estimate(CLI::App& command) {
   command
       .add_flag("--smooth", r.smooth, "go back through the record: what each state was, with all readings")
       ->group(what);
-  command.add_flag("--anyway", r.anyway, "go on where the filter has lost its way")->group(what);
+  command
+      .add_flag("--anyway", r.anyway,
+                "go on where the readings do not tell enough, or the filter has lost its way")
+      ->group(what);
   command.add_flag("--tune", r.tune, "process noise by maximum likelihood of the innovations")->group(what);
   command
       .add_option("--passes", r.passes,
