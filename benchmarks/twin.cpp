@@ -17,6 +17,10 @@ const std::vector<TwinSection>& twin_sections() {
   static const std::vector<TwinSection> sections{
       {"rc", "the RC benchmark: resistances, capacities, source, state", twin_rc},
       {"calibration", "batch calibration of the RC benchmark and of the inverter", twin_calibration},
+      {"inverter", "an inverter's junction temperatures from three sensors, cases 1 to 4", twin_inverter},
+      {"ageing", "a resistance of the inverter that rises during the drive", twin_ageing},
+      {"tuning", "the inverter's resistances and capacitances in the published form", twin_tuning},
+      {"stack_twin", "the inverter's twin on readings of its finite-volume model", twin_stack},
       {"speed", "a step of the estimator beside a filter written by hand", twin_speed},
       {"soak", "many steps with lost, missing and stuck readings", twin_soak},
   };
@@ -51,9 +55,9 @@ double Truth::at(std::size_t row, std::string_view name) const {
   return values[row * names.size() + static_cast<std::size_t>(found - names.begin())];
 }
 
-Truth simulate_truth(const Model& model, double stop, double step) {
+Truth simulate_truth(const Model& model, double stop, double step, const std::string& method) {
   SimulationOptions options;
-  options.method = "exact";
+  options.method = method;
   options.stop = stop;
   options.step = step;
   std::vector<OutputColumn> outputs;
@@ -62,6 +66,12 @@ Truth simulate_truth(const Model& model, double stop, double step) {
   const SimulationResult result = simulation.run();
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   return {result.names, result.t, result.values};
+}
+
+std::vector<double> column_of(const Truth& truth, std::string_view name) {
+  std::vector<double> values;
+  for (std::size_t row = 0; row < truth.t.size(); ++row) values.push_back(truth.at(row, name));
+  return values;
 }
 
 Record noisy_record(const Model& model, const Truth& truth, const std::vector<std::string>& sensors,

@@ -36,7 +36,8 @@ struct Truth {
   std::vector<double> t, values;   // [row][name], SI
   double at(std::size_t row, std::string_view name) const;
 };
-Truth simulate_truth(const Model& model, double stop, double step);
+Truth simulate_truth(const Model& model, double stop, double step, const std::string& method = "exact");
+std::vector<double> column_of(const Truth& truth, std::string_view name);
 
 // Readings of the sensors named, with Gaussian noise as the model says.
 Record noisy_record(const Model& model, const Truth& truth, const std::vector<std::string>& sensors,
@@ -63,6 +64,10 @@ struct OverSeeds {
 
 void twin_rc(Report& report, const TwinBenchmarkOptions& options);
 void twin_calibration(Report& report, const TwinBenchmarkOptions& options);
+void twin_inverter(Report& report, const TwinBenchmarkOptions& options);
+void twin_ageing(Report& report, const TwinBenchmarkOptions& options);
+void twin_tuning(Report& report, const TwinBenchmarkOptions& options);
+void twin_stack(Report& report, const TwinBenchmarkOptions& options);
 void twin_speed(Report& report, const TwinBenchmarkOptions& options);
 void twin_soak(Report& report, const TwinBenchmarkOptions& options);
 

@@ -1,12 +1,13 @@
 // tellegen benchmark circuits: speed and error against published results, other programs and hand-written
 // code; converter: a switching converter against ngspice; readers: large inputs; sweep: a killed study;
-// derivatives: sensitivities beside finite differences; stack: a body of some ten thousand cells; twin: the
-// thermal digital twin on its published problems.
+// derivatives: sensitivities beside finite differences; stack: a body of some ten thousand cells; machines:
+// electric machines in real time; twin: the thermal digital twin on its published problems.
 #include <memory>
 
 #include "benchmarks/circuits.h"
 #include "benchmarks/converter.h"
 #include "benchmarks/derivatives.h"
+#include "benchmarks/machines.h"
 #include "benchmarks/readers.h"
 #include "benchmarks/stack.h"
 #include "benchmarks/sweep.h"
@@ -140,6 +141,23 @@ void add_stack(CLI::App& command) {
   });
 }
 
+void add_machines(CLI::App& command) {
+  CLI::App* machines = command.add_subcommand(
+      "machines", "electric machines: errors, steps written by hand, forms, an inverter against ngspice");
+  const auto options = std::make_shared<MachinesOptions>();
+  machines->add_flag("--quick", options->quick, "short runs, once");
+  machines->add_option("--only", options->only, "scenarios, forms, table, inverter")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"scenarios", "forms", "table", "inverter"}));
+  machines->add_option("--json", options->json, "write everything that is printed to this file");
+  machines->callback([options] {
+    const std::string_view name = "tellegen benchmark machines";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_machines(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 }  // namespace
 
 void add_benchmark(CLI::App& command) {
@@ -150,6 +168,7 @@ void add_benchmark(CLI::App& command) {
   add_derivatives(command);
   add_twin(command);
   add_stack(command);
+  add_machines(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");
   const auto options = std::make_shared<CircuitsOptions>();

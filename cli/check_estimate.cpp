@@ -62,18 +62,9 @@ std::vector<int> chosen_unknowns(Model& model, const std::string& list) {
   return found;
 }
 
-// What is found from a whole record: what [calibrate] names, or else all unknowns.
-std::vector<int> chosen_parameters(const Model& model, const std::vector<int>& unknowns, bool by_user) {
+std::vector<int> parameters_of(const Model& model, const std::vector<int>& unknowns) {
   std::vector<int> found;
-  const auto add = [&](int unknown) {
-    const int parameter = model.unknowns[static_cast<std::size_t>(unknown)].parameter;
-    if (std::find(found.begin(), found.end(), parameter) == found.end()) found.push_back(parameter);
-  };
-  if (!by_user)
-    for (const CalibrationStage& stage : model.calibration)
-      for (int u : stage.parameters) add(u);
-  if (found.empty())
-    for (int u : unknowns) add(u);
+  for (int u : unknowns) found.push_back(model.unknowns[static_cast<std::size_t>(u)].parameter);
   return found;
 }
 
@@ -336,23 +327,45 @@ void check_estimate(Model model, const EstimateCheckRequest& request) {
   if (!request.candidates.empty() || !request.target.empty())
     throw command_fault(command_name, "T614", "--candidates and --target go with --place-sensors",
                         {"say how many are to be placed: --place-sensors 3"});
-  const auto [from, to] = read_window(request.window, stop);
-  const Record record = planned_record(chosen_sensors(model, request.sensors), from, to, step);
-  EstimabilityQuestion question;
-  question.parameters = chosen_parameters(model, unknowns, !request.unknowns.empty());
-  question.states = from == 0.0;
-  question.unknowns = unknowns;
-  question.limit = request.limit;
-  const EstimabilityReport report = what_can_be_known(model, record, question);
+  // As the model says: each stage of [calibrate] for itself, then [estimate]. Otherwise what the user asks.
+  std::vector<EstimabilityReport> reports;
+  const bool as_said = request.unknowns.empty() && request.sensors.empty() && request.window.empty();
+  if (as_said && !model.calibration.empty()) {
+    for (const CalibrationStage& stage : model.calibration)
+      reports.push_back(
+          what_can_be_known(model,
+                            planned_record(stage.sensors.empty() ? model.estimation.sensors : stage.sensors,
+                                           stage.from.value_or(0.0), stage.to.value_or(stop), step),
+                            {.parameters = parameters_of(model, stage.parameters), .limit = request.limit}));
+    reports.push_back(what_can_be_known(model, planned_record(model.estimation.sensors, 0.0, stop, step),
+                                        {.states = true, .unknowns = unknowns, .limit = request.limit}));
+  } else {
+    const auto [from, to] = read_window(request.window, stop);
+    reports.push_back(
+        what_can_be_known(model, planned_record(chosen_sensors(model, request.sensors), from, to, step),
+                          {.parameters = parameters_of(model, unknowns),
+                           .states = from == 0.0,
+                           .unknowns = unknowns,
+                           .limit = request.limit}));
+  }
+  std::vector<std::string> reasons;
+  bool all_known = true;
+  for (const EstimabilityReport& report : reports) {
+    all_known = all_known && report.all_known;
+    if (report.all_known) continue;
+    for (const std::string& reason : report.reasons())
+      if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) reasons.push_back(reason);
+  }
   if (request.json) {
-    Json json{{"model", model.name}, {"file", request.file}};
-    json.update(to_json(report));
+    Json json{{"model", model.name}, {"file", request.file}, {"all_known", all_known}};
+    json["reports"] = Json::array();
+    for (const EstimabilityReport& report : reports) json["reports"].push_back(to_json(report));
     fmt::print("{}", json_text(json));
   } else {
-    fmt::print("{} ({})\n\n{}", model.name, request.file, report.text());
+    fmt::print("{} ({})\n", model.name, request.file);
+    for (const EstimabilityReport& report : reports) fmt::print("\n{}", report.text());
   }
-  if (!report.all_known)
-    throw StudyError(request.file, "not everything that was asked for can be known", report.reasons());
+  if (!all_known) throw StudyError(request.file, "not everything that was asked for can be known", reasons);
 }
 
 }  // namespace tellegen

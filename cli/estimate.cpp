@@ -34,7 +34,7 @@ struct EstimateRequest {
   std::vector<std::string> set;
   double gate = 0.0, passes_tolerance = 1e-10;
   int passes = 1;
-  bool smooth = false, tune = false, interpret = false;
+  bool anyway = false, smooth = false, tune = false, interpret = false;
   TwinReportRequest report;
   CLI::Option* json_option = nullptr;
 };
@@ -185,6 +185,7 @@ void estimate_command(const EstimateRequest& request) {
   EstimateOptions options;
   options.smooth = request.smooth;
   options.tune = request.tune;
+  options.anyway = request.anyway;
   options.euler = request.discretisation == "euler";
   options.passes = request.passes;
   options.passes_tolerance = request.passes_tolerance;
@@ -258,6 +259,7 @@ void add_estimate(CLI::App& command) {
   command
       .add_flag("--smooth", r.smooth, "go back through the record: what each state was, with all readings")
       ->group(what);
+  command.add_flag("--anyway", r.anyway, "go on where the filter has lost its way")->group(what);
   command.add_flag("--tune", r.tune, "process noise by maximum likelihood of the innovations")->group(what);
   command
       .add_option("--passes", r.passes,

@@ -9,6 +9,7 @@
 #include "benchmarks/converter.h"
 #include "benchmarks/ladder_model.h"
 #include "benchmarks/readers.h"
+#include "benchmarks/stack.h"
 #include "tellegen/model/read.h"
 #include "tellegen/simulate/adaptive.h"
 
@@ -113,6 +114,18 @@ TEST(benchmark, the_converter_agrees_with_ngspice) {
   ConverterOptions options;
   options.quick = true;
   EXPECT_TRUE(run_converter(options));
+}
+
+// One phase of the inverter on a coarse mesh: all heat arrives, the film is what it is, and spreading is
+// about right.
+TEST(benchmark, a_coarse_stack_has_the_resistances_of_a_fine_one) {
+  const StackSteady coarse = stack_steady(6.0);
+  EXPECT_GT(coarse.cells, 1000);
+  EXPECT_NEAR(coarse.to_water, 416.0, 1e-5);
+  EXPECT_NEAR(coarse.R_w * 3 * 1.165e5 * 44e-3 * 38e-3, 1.0, 1e-6);
+  EXPECT_NEAR(coarse.T1 - 343.15, 43.3, 2.0);  // cells of 1.2 mm
+  EXPECT_NEAR(coarse.R_dbc + 3 * coarse.R_sp, 43.3e-3, 3e-3);
+  EXPECT_GT(coarse.R_hs, coarse.R_hs_face);
 }
 
 // Both sets solve the same equations: the same steps and answers, with fewer operations by the graph.

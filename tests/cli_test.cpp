@@ -33,6 +33,11 @@ const std::map<std::string, std::map<std::string, double>> tolerances{
       {"E_loss", 1e-2},
       {"P_flow", 1e-2},
       {"P_shock", 1e-2}}},
+    // A ten-thousandth of the peak currents, two of the peak torques; rad/s.
+    {"generator-torque-step", {{"i_a", 2.9}, {"i_b", 2.9}, {"i_c", 2.9}, {"T_e", 360}, {"w_r", 1e-3}}},
+    {"motor-free-acceleration", {{"i_a", 0.01}, {"i_b", 0.01}, {"i_c", 0.01}, {"T_e", 0.026}, {"w_r", 1e-2}}},
+    {"generator-fault", {{"i_a", 12.9}, {"i_b", 12.9}, {"i_c", 12.9}, {"T_e", 3e4}, {"w_r", 1e-3}}},
+    {"motor-sag", {{"i_a", 0.076}, {"i_b", 0.076}, {"i_c", 0.076}, {"T_e", 0.38}, {"w_r", 1e-2}}},
     {"nimh-cell", {{"v_cell", 1e-9}, {"c_H", 1e-11}, {"c_MH", 1e-11}, {"p_O2", 1e-14}, {"i_R2", 1e-14}}},
 };
 

@@ -34,6 +34,7 @@
 #include "tellegen/netlist/faults.h"
 #include "tellegen/results/test_folder.h"
 #include "tellegen/simulate/integrator.h"
+#include "tellegen/symbolic/frames.h"
 #include "tellegen/symbolic/functions.h"
 
 namespace tellegen {
@@ -75,6 +76,11 @@ TEST(Docs, model_file_lists_every_function) {
     expect_line(
         "docs/model-file.md",
         row({ticked(f.name), f.arity < 0 ? "2 or more" : std::to_string(f.arity), std::string(f.summary)}));
+}
+
+TEST(Docs, model_file_lists_every_frame_function) {
+  for (const FrameFunction& f : frame_functions())
+    expect_line("docs/model-file.md", row({ticked(f.name), std::to_string(f.arity), std::string(f.summary)}));
 }
 
 TEST(Docs, model_file_lists_every_method) {
@@ -263,6 +269,8 @@ TEST(Docs, the_twin_s_examples_work) { Example("docs/twin.md").run(); }
 TEST(Docs, the_examples_of_stacks_work) { Example("docs/stacks.md").run(); }
 TEST(Docs, the_examples_of_equations_work) { Example("docs/equations.md").run(); }
 
+TEST(Docs, the_examples_of_machines_work) { Example("docs/machines.md").run(); }
+
 TEST(Docs, the_readmes_of_the_models_tell_how_to_run_them) {
   for (const auto& entry : fs::directory_iterator(root / "models")) {
     const std::string name = entry.path().filename().string();
@@ -277,7 +285,7 @@ TEST(Docs, links_lead_somewhere) {
   for (const std::string name :
        {"README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/model-file.md", "docs/errors.md",
         "docs/theory.md", "docs/realtime.md", "docs/architecture.md", "docs/library.md", "docs/netlists.md",
-        "docs/studies.md", "docs/equations.md", "docs/twin.md", "docs/stacks.md"}) {
+        "docs/studies.md", "docs/equations.md", "docs/twin.md", "docs/stacks.md", "docs/machines.md"}) {
     const std::string text = page(name);
     for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
       EXPECT_TRUE(fs::exists((root / name).parent_path() / (*at)[1].str())) << name << ": " << (*at)[0];

@@ -186,6 +186,8 @@ TEST_P(Laws, whole_step_and_network_agree) {
 // Each method's own difference between two steps bounds its distance from the reference.
 TEST_P(Laws, all_methods_agree_within_their_error) {
   if (switched()) GTEST_SKIP() << "fixed steps take events at their ends: near an edge a sample is on or off";
+  if (GetParam() == "generator-torque-step")
+    GTEST_SKIP() << "it idles for 10 s: its torque is nothing but the methods' errors";
   const SimulationOptions base = options("bdf2", 200);
   const auto run = [&](const std::string& method, double step, double tolerance) {
     SimulationOptions o = base;
@@ -206,6 +208,8 @@ TEST_P(Laws, all_methods_agree_within_their_error) {
   for (const char* method : {"bdf1", "bdf2", "bdf3", "tr", "trnp", "rk4"}) {
     const SimulationResult coarse = run(method, base.step / 2, 1e-9), fine = run(method, base.step / 4, 1e-9);
     if (method == std::string("rk4") && !fine.failure.empty()) continue;  // too stiff for it
+    // A step chosen for order four is far too long for order one.
+    if (method == std::string("bdf1") && model.simulation.method == "rk4") continue;
     ASSERT_EQ(fine.failure + coarse.failure, "") << method;
     const double error = largest_difference(fine.values, reference.values, scale);
     const double own = largest_difference(fine.values, coarse.values, scale);

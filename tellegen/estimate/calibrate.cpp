@@ -49,6 +49,7 @@ struct Variable {
 
   double lower() const { return end(unknown.lower, unknown.upper, -infinity, 0.0); }
   double upper() const { return end(unknown.upper, unknown.lower, infinity, infinity); }
+  double size() const { return start != 0.0 ? std::abs(start) : unknown.deviation.value_or(1.0); }
   bool positive() const { return coordinate == Coordinate::inverse; }
 
  private:
@@ -225,7 +226,7 @@ class Stage {
       const Variable& v = variables_[i];
       double number = v.start;
       if (k > 0) {
-        const double size = std::abs(v.start) > 0.0 ? std::abs(v.start) : v.unknown.deviation.value_or(1.0);
+        const double size = v.size();
         double low = v.unknown.lower.value_or(v.start > 0.0 ? size / 10.0 : v.start - 10.0 * size);
         double high = v.unknown.upper.value_or(v.start > 0.0 ? size * 10.0 : v.start + 10.0 * size);
         if (low == 0.0 && v.start > 0.0) low = size / 10.0;
@@ -244,13 +245,18 @@ class Stage {
     problem.at = [this](const Eigen::VectorXd& point) { return at(point); };
     problem.lower.resize(n);
     problem.upper.resize(n);
+    problem.size = Eigen::VectorXd::Zero(n);
     problem.longest = Eigen::VectorXd::Constant(n, infinity);
     for (std::size_t i = 0; i < variables_.size(); ++i) {
       const auto at = static_cast<Eigen::Index>(i);
       problem.lower[at] = variables_[i].lower();
       problem.upper[at] = variables_[i].upper();
       problem.positive.push_back(variables_[i].positive());
-      if (variables_[i].coordinate == Coordinate::logarithm) problem.longest[at] = std::log(10.0);
+      if (variables_[i].coordinate == Coordinate::value) problem.size[at] = variables_[i].size();
+      if (variables_[i].coordinate == Coordinate::logarithm) {
+        problem.size[at] = 1.0;
+        problem.longest[at] = std::log(10.0);
+      }
     }
     return levenberg_marquardt(problem, x, options_.most_iterations);
   }
@@ -313,7 +319,8 @@ class Stage {
       const double d = best.point.normal(free[i], free[i]);
       // A number that could be anything from nothing to a million times itself is not determined.
       const double by = value_slope(variables_[free[i]].coordinate, best.x[free[i]]);
-      const double relative = std::sqrt(d) / std::abs(by) * std::abs(after[free[i]]);
+      const double relative =
+          std::sqrt(d) / std::abs(by) * std::max(std::abs(after[free[i]]), variables_[free[i]].size());
       scale[i] = d > 0.0 ? 1.0 / std::sqrt(d) : 0.0;
       if (!(relative > 1e-6)) {
         open[free[i]] = 1;

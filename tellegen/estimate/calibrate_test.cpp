@@ -215,6 +215,7 @@ TEST(LevenbergMarquardt, goes_around_a_bend_and_stops_at_bounds) {
   problem.lower = Eigen::Vector2d::Constant(-10.0);
   problem.upper = Eigen::Vector2d::Constant(10.0);
   problem.longest = Eigen::Vector2d::Constant(INFINITY);
+  problem.size = Eigen::Vector2d::Ones();
   problem.positive = {0, 0};
   const SquaresSearch free = levenberg_marquardt(problem, Eigen::Vector2d(-1.2, 1.0), 100);
   EXPECT_TRUE(free.converged) << free.stopped;

@@ -23,10 +23,11 @@ struct HeaderCell {
   std::string text;  // as it stands there
   std::string name;  // without a unit in brackets
   std::optional<std::string> unit;
+  bool taken = false;  // somebody has found it already
 };
 
 HeaderCell header_cell(std::string_view text) {
-  HeaderCell cell{std::string(text), std::string(text), {}};
+  HeaderCell cell{std::string(text), std::string(text), {}, false};
   for (const auto& [open, close] : {std::pair{'[', ']'}, {'(', ')'}}) {
     const std::size_t at = text.rfind(open);
     if (!text.ends_with(close) || at == std::string_view::npos || at == 0) continue;
@@ -90,6 +91,7 @@ class Header {
     }
     missing_ = false;
     Column& column = found.front();
+    cells_[column.at].taken = true;
     if (!check_unit(column, unit, what)) return std::nullopt;
     if (!column.unit.empty() && units().to_si(0.0, column.unit) == 0.0 &&
         units().to_si(1.0, column.unit) == 1.0)
@@ -103,13 +105,13 @@ class Header {
   void no_column(const std::string& name, const std::string& what) {
     std::vector<std::string> names, shown;
     for (const HeaderCell& cell : cells_) {
-      names.push_back(cell.name);
+      if (!cell.taken) names.push_back(cell.name);
       if (shown.size() < 12) shown.push_back(cell.text);
     }
     const bool other_sign = cells_.size() == 1 && cells_[0].text.find_first_of(";\t") != std::string::npos;
     faults_.add(place_, "T591", fmt::format("no column for {}", what),
                 {did_you_mean(name, names),
-                 "columns: " + joined(shown) + (names.size() > shown.size() ? ", ..." : ""),
+                 "columns: " + joined(shown) + (cells_.size() > shown.size() ? ", ..." : ""),
                  other_sign ? "commas separate cells, and numbers have a decimal point" : ""});
   }
 

@@ -12,6 +12,7 @@
 #include "tellegen/estimate/smoother.h"
 #include "tellegen/estimate/statistics.h"
 #include "tellegen/estimate/tune.h"
+#include "tellegen/model/parameters.h"
 
 namespace tellegen {
 namespace {
@@ -31,7 +32,7 @@ class Run {
   }
 
   Estimate go() {
-    Model model = model_;
+    Model model = begun();
     std::vector<double> before;
     for (int pass = 0; pass < std::max(1, options_.passes); ++pass) {
       once(model, pass + 1 == options_.passes || options_.passes <= 1);
@@ -66,6 +67,22 @@ class Run {
   static const EstimatorEntry& choose(const Model& model, const EstimateOptions& options) {
     return find_estimator(options.estimator.empty() ? model.estimation.estimator : options.estimator,
                           model.estimation.place);
+  }
+
+  // What begins at a number that the data give (a coolant's temperature) begins at their first row.
+  Model begun() const {
+    Model model = model_;
+    if (record_.given.empty()) return model;
+    std::vector<int> parameters;
+    std::vector<double> values;
+    for (std::size_t k = 0; k < record_.inputs.size(); ++k)
+      for (std::size_t p = 0; p < model.parameters.size(); ++p)
+        if (model.parameters[p].name == record_.inputs[k]) {
+          parameters.push_back(static_cast<int>(p));
+          values.push_back(record_.given[k]);
+        }
+    if (!parameters.empty()) set_parameters(model, parameters, values);
+    return model;
   }
 
   // The covariance begins anew in each pass, and so does the deviation of the start.
@@ -122,6 +139,8 @@ class Run {
       estimate_.sensors[s].name = model_.outputs[record_.sensors[s]].name;
     Innovations innovations{std::vector<double>(sensors, nan), std::vector<double>(sensors, nan),
                             std::vector<char>(sensors, 0), 0.0};
+    refused_.assign(rows * sensors, 0);
+    likelihoods_.assign(rows, 0.0);
     recent_.assign(sensors, {});
     recent_sum_.assign(sensors, 0.0);
     Smoother smoother;
@@ -166,14 +185,14 @@ class Run {
               return fail(at, "the model cannot be evaluated");
             else
               belief = filter.save();
-            if (at < row) correct(filter, at, readings, innovations, false);
+            if (at < row) correct(filter, at, readings, innovations);
           }
         }
       }
-      if (!correct(filter, row, readings, innovations, true))
+      if (!correct(filter, row, readings, innovations))
         return fail(row, "the innovation's covariance is singular");
       report(plant, filter.belief(), row);
-      if (const int lost = diverged(); lost >= 0)
+      if (const int lost = options_.anyway ? -1 : diverged(); lost >= 0)
         return fail(row,
                     fmt::format("the filter has lost its way: {} readings of '{}' in a row are {:.0f} "
                                 "standard deviations off, on average",
@@ -196,21 +215,21 @@ class Run {
   }
 
   bool correct(Filter& filter, std::int64_t row, const std::vector<double>& readings,
-               Innovations& innovations, bool first) {
+               Innovations& innovations) {
     const std::size_t sensors = record_.sensors.size();
     const auto r = static_cast<std::size_t>(row);
     if (!filter.correct(record_.time(row), record_.given.data() + r * record_.inputs.size(),
                         readings.data() + r * sensors, innovations))
       return false;
     for (std::size_t s = 0; s < sensors; ++s) {
-      estimate_.innovation[r * sensors + s] = innovations.value[s];
-      estimate_.innovation_deviation[r * sensors + s] = std::sqrt(innovations.variance[s]);
-      if (!first) continue;
-      if (innovations.refused[s])
-        ++estimate_.sensors[s].refused;
-      else if (std::isnan(innovations.value[s]))
-        ++estimate_.sensors[s].missing;
-      if (std::isnan(innovations.value[s])) continue;
+      const std::size_t at = r * sensors + s;
+      // A row is corrected again when a late reading belongs to it or to one before: each reading counts
+      // once.
+      const bool counted = !std::isnan(estimate_.innovation[at]);
+      estimate_.innovation[at] = innovations.value[s];
+      estimate_.innovation_deviation[at] = std::sqrt(innovations.variance[s]);
+      refused_[at] = innovations.refused[s];
+      if (counted || std::isnan(innovations.value[s])) continue;
       const double square = innovations.value[s] * innovations.value[s] / innovations.variance[s];
       recent_[s].push_back(square);
       recent_sum_[s] += square;
@@ -219,7 +238,7 @@ class Run {
         recent_[s].pop_front();
       }
     }
-    if (first) estimate_.log_likelihood += innovations.log_likelihood;
+    likelihoods_[r] = innovations.log_likelihood;
     return true;
   }
 
@@ -266,6 +285,7 @@ class Run {
   // Mean, variance and whiteness of the innovations.
   void judge() {
     const std::size_t sensors = record_.sensors.size();
+    for (double l : likelihoods_) estimate_.log_likelihood += l;
     std::vector<double> series;
     for (std::size_t s = 0; s < sensors; ++s) {
       series.clear();
@@ -273,6 +293,10 @@ class Run {
       double sum = 0.0, squares = 0.0;
       for (std::size_t k = s; k < estimate_.innovation.size(); k += sensors) {
         const double z = estimate_.innovation[k] / estimate_.innovation_deviation[k];
+        if (refused_[k])
+          ++out.refused;
+        else if (std::isnan(z))
+          ++out.missing;
         series.push_back(z);
         if (std::isnan(z)) continue;
         ++out.used;
@@ -348,7 +372,8 @@ class Run {
   Estimate estimate_;
   std::vector<Estimate::Pass> passes_;
   std::vector<std::deque<double>> recent_;
-  std::vector<double> recent_sum_, rates_;
+  std::vector<double> recent_sum_, rates_, likelihoods_;
+  std::vector<char> refused_;
   Vector value_;
   Matrix slopes_;
 };

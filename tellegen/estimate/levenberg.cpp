@@ -12,6 +12,7 @@ using Vector = Eigen::VectorXd;
 using Matrix = Eigen::MatrixXd;
 
 constexpr double largest_factor = 10.0;
+constexpr double least_effect = 1e-6;  // of a variable that changes by its own size, on |r|
 constexpr double most_damping = 1e12;
 // Of the cost: within 1e-4 standard deviations of the minimum; no closer than rounding of the cost allows.
 constexpr double close_enough = 0.5e-8, rounding = 1e-13;
@@ -33,7 +34,7 @@ Vector undamped_step(const Matrix& normal, const Vector& gradient, const std::ve
   const Eigen::SelfAdjointEigenSolver<Matrix> eigen(a);
   Vector step = Vector::Zero(n);
   for (Eigen::Index k = 0; k < n; ++k)
-    if (const double value = eigen.eigenvalues()[k]; value > 1e-12)
+    if (const double value = eigen.eigenvalues()[k]; value > 1e-10)
       step -= eigen.eigenvectors().col(k) * (eigen.eigenvectors().col(k).dot(g) / value);
   return scale.cwiseProduct(step);
 }
@@ -64,7 +65,8 @@ SquaresSearch levenberg_marquardt(const SquaresProblem& problem, Vector start, i
       const bool held =
           (search.x[i] <= problem.lower[i] && g > 0.0) || (search.x[i] >= problem.upper[i] && g < 0.0);
       search.at_bound[static_cast<std::size_t>(i)] = held;
-      if (!held) free.push_back(static_cast<int>(i));
+      const double effect = std::sqrt(here.normal(i, i)) * std::max(std::abs(search.x[i]), problem.size[i]);
+      if (!held && effect > least_effect) free.push_back(static_cast<int>(i));
     }
     const Vector newton = undamped_step(here.normal, here.gradient, free);
     double promised = 0.0;

@@ -3,7 +3,7 @@
 //   minimise cost(x) = 1/2 |r(x)|^2     given  cost,  g = J'r  and  A = J'J  at a point
 //
 // Each step solves (A + damping D) dx = -g, D the largest diagonal of A so far, among the variables that are
-// free: not at a bound that g pushes against. It is cut at the bounds and at the factor by which a positive
+// free: not at a bound that g pushes against, and felt by r at all. It is cut at the bounds and at the factor by which a positive
 // variable may change. The damping follows the ratio of the decrease to the one predicted [Madsen 2004].
 #pragma once
 
@@ -24,6 +24,7 @@ struct SquaresPoint {
 struct SquaresProblem {
   std::function<SquaresPoint(const Eigen::VectorXd& x)> at;
   Eigen::VectorXd lower, upper;
+  Eigen::VectorXd size;        // of each variable, where it passes through zero
   std::vector<char> positive;  // stays so: changes by a factor of ten at most in a step
   Eigen::VectorXd longest;     // step of the others; infinity: any
 };

@@ -39,8 +39,8 @@ class PerfectFilter : public Filter {
       all_.p(2 * p + i, 2 * p + i) = s.deviation * s.deviation;
       noise_[2 * p + i] = s.noise * s.noise * options.step;
     }
+    all_.x.segment(p, p).setConstant(std::numeric_limits<double>::quiet_NaN());
     tell();
-    started_ = false;
   }
 
   bool predict(double t, const double* u, const double* du) override {
@@ -65,7 +65,7 @@ class PerfectFilter : public Filter {
   }
 
   bool correct(double t, const double* u, const double* readings, Innovations& out) override {
-    if (!started_) {
+    if (!started()) {
       std::fill(out.value.begin(), out.value.end(), std::numeric_limits<double>::quiet_NaN());
       return begin(t, u);
     }
@@ -73,10 +73,17 @@ class PerfectFilter : public Filter {
     if (!model_.evaluate(belief_.x, t, u, nullptr, point_)) return false;
     const auto p = static_cast<long>(own_.size()), o = static_cast<long>(rho_.size()), n = 2 * p + o;
     std::vector<long> there;
+    Vector row = Vector::Zero(n);
     for (std::size_t s = 0; s < model_.sensors(); ++s) {
       out.value[s] = out.variance[s] = std::numeric_limits<double>::quiet_NaN();
       out.refused[s] = 0;
-      if (!std::isnan(readings[s])) there.push_back(static_cast<long>(s));
+      if (std::isnan(readings[s])) continue;
+      const auto k = static_cast<long>(s);
+      for (long j = 0; j < p; ++j) row[j] = point_.readings_by_state(k, own(j));
+      for (long j = 0; j < o; ++j) row[2 * p + j] = point_.readings_by_state(k, rho(j));
+      const double variance = row.dot(all_.p * row) + model_.noise()[s] * model_.noise()[s];
+      out.refused[s] = refuse(readings[s] - point_.readings[k], variance);
+      if (!out.refused[s]) there.push_back(k);
     }
     const auto sensors = static_cast<long>(there.size()), rows = sensors + p;
     Matrix h = Matrix::Zero(rows, n);
@@ -135,13 +142,13 @@ class PerfectFilter : public Filter {
   long own(long i) const { return own_[static_cast<std::size_t>(i)]; }
   long rho(long i) const { return rho_[static_cast<std::size_t>(i)]; }
 
-  // Rates begin as the model has them.
+  // Rates begin as the model has them; until then they are not numbers.
+  bool started() const { return own_.empty() || !std::isnan(all_.x[static_cast<long>(own_.size())]); }
   bool begin(double t, const double* u) {
-    if (started_) return true;
+    if (started()) return true;
     Vector f(belief_.x.size());
     if (!model_.rates(belief_.x, t, u, f)) return false;
     for (std::size_t i = 0; i < own_.size(); ++i) all_.x[static_cast<long>(own_.size() + i)] = f[own_[i]];
-    started_ = true;
     return true;
   }
 
@@ -164,7 +171,6 @@ class PerfectFilter : public Filter {
   Belief all_;
   Vector noise_, c_;
   Matrix c_slopes_, none_;
-  bool started_ = false;
 };
 
 }  // namespace

@@ -53,6 +53,9 @@ class SteadyFilter : public Filter {
     return belief_.x.allFinite();
   }
 
+  // The covariance stays what it has become.
+  void restore(const Belief& belief) override { belief_.x = belief.x; }
+
  private:
   // The Riccati equation by doubling the number of steps: [Anderson, Moore 1979], section 6.7.
   bool settle(double t, const double* u) {

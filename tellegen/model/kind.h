@@ -110,7 +110,6 @@ struct Kind {
   bool fixes_node = false;      // a ground or a fixed temperature: no flow of its own in the counts
   std::vector<KindNode> nodes;  // the ports, then internal nodes
   int port_count = 0;
-  std::vector<int> distinct;  // ports that must be joined to nodes of their own: the phases of a machine
   std::vector<KindEdge> edges;
   std::vector<KindParameter> parameters;
   std::vector<KindVariable> variables;

@@ -107,20 +107,21 @@ void KindReader::read_edges(const Value& edges) {
                     fmt::format("no edge meets the internal node '{}'", kind_.nodes[k].name));
 }
 
+// Ports that must be joined to nodes of their own are a requirement without a condition: its text names them.
 void KindReader::read_distinct(const Value& list) {
   if (!source_.is(list, Value::Type::list, "'distinct'")) return;
+  KindRequirement requirement;
   for (const Value& entry : list.items) {
     if (!source_.is(entry, Value::Type::text, "an entry of 'distinct'")) continue;
     std::vector<std::string> ports;
-    for (int k = 0; k < kind_.port_count; ++k) {
-      ports.push_back(kind_.nodes[k].name);
-      if (ports.back() == entry.text) kind_.distinct.push_back(k);
-    }
+    for (int k = 0; k < kind_.port_count; ++k) ports.push_back(kind_.nodes[k].name);
     if (std::find(ports.begin(), ports.end(), entry.text) == ports.end())
       source_.fault(entry, "T153",
                     fmt::format("'distinct' names '{}', which is not a port of the kind", entry.text),
                     {did_you_mean(entry.text, ports)});
+    requirement.text += (requirement.text.empty() ? "" : " ") + std::string(entry.text);
   }
+  kind_.requirements.push_back(std::move(requirement));
 }
 
 void KindReader::read_nodes() {

@@ -140,19 +140,33 @@ Expr output_value(const Model& model, const VariableRef& ref) {
   return in_full_names(model, ref.component, kind.outputs[ref.index].value);
 }
 
+// Of the ports named, no two on one node.
+static void check_distinct(const Model& model, const Component& component, std::string_view ports,
+                           FaultList& faults) {
+  const Kind& kind = model.kinds[component.kind];
+  std::vector<int> named;
+  for (int k = 0; k < kind.port_count; ++k)
+    if ((" " + std::string(ports) + " ").find(" " + kind.nodes[k].name + " ") != std::string::npos)
+      named.push_back(k);
+  for (std::size_t i = 0; i < named.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (component.nodes[named[i]] == component.nodes[named[j]])
+        faults.add(
+            component.place, "T134",
+            fmt::format("'{}' has its ports '{}' and '{}' joined to one node, '{}'", component.name,
+                        kind.nodes[named[j]].name, kind.nodes[named[i]].name,
+                        model.nodes[component.nodes[named[i]]].name),
+            {"each needs a node of its own; a short circuit goes through a switch or a small resistance"});
+}
+
 void check_requirements(const Model& model, int index, FaultList& faults) {
   const Component& component = model.components[index];
   const Kind& kind = model.kinds[component.kind];
-  for (std::size_t i = 0; i < kind.distinct.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (component.nodes[kind.distinct[i]] == component.nodes[kind.distinct[j]])
-        faults.add(component.place, "T134",
-                   fmt::format("'{}' has its ports '{}' and '{}' joined to one node, '{}'", component.name,
-                               kind.nodes[kind.distinct[j]].name, kind.nodes[kind.distinct[i]].name,
-                               model.nodes[component.nodes[kind.distinct[i]]].name),
-                   {"each phase needs a node of its own; a short circuit goes through a switch or a small "
-                    "resistance"});
   for (const KindRequirement& requirement : kind.requirements) {
+    if (!requirement.condition) {
+      check_distinct(model, component, requirement.text, faults);
+      continue;
+    }
     ExprMap<double> numbers;
     std::string given;
     bool known = true;

@@ -227,7 +227,8 @@ void ModelReader::resolve_components() {
   }
   if (!faults_.empty()) return;  // a default may hang on a value that was wrong
   fill_defaults();
-  for (std::size_t c = 0; c < model_.components.size() && faults_.empty(); ++c)
+  if (!faults_.empty()) return;
+  for (std::size_t c = 0; c < model_.components.size(); ++c)
     check_requirements(model_, static_cast<int>(c), faults_);
 }
 

@@ -147,8 +147,9 @@ void set_parameters(Model& model, std::span<const int> parameters, std::span<con
                    fmt::format("parameter '{}' of '{}' {}", kind.parameters[k].name, component.name, broken));
     }
   }
-  for (std::size_t c = 0; c < model.components.size() && faults.empty(); ++c)
-    check_requirements(model, static_cast<int>(c), faults);
+  if (faults.empty())
+    for (std::size_t c = 0; c < model.components.size(); ++c)
+      check_requirements(model, static_cast<int>(c), faults);
   SimulationDefaults& simulation = model.simulation;
   if (simulation.stop_formula) {
     const double stop = evaluate(simulation.stop_formula, numbers);
