@@ -183,7 +183,7 @@ void write_twin_report(std::string_view command, const TwinReportRequest& reques
                        PagePart part) {
   Page page;
   page.title = part.title;
-  page.introduction = fmt::format("Model {}.", model.name);
+  page.introduction = fmt::format("Model: {}.", model.name);
   page.parts.push_back(network_part(model));
   page.parts.push_back(std::move(part));
   try {

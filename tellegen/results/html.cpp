@@ -153,6 +153,10 @@ std::string to_html(const HtmlTable& table) {
   std::vector<bool> numbers(width, true);
   for (const auto& row : table.rows)
     for (std::size_t c = 0; c < row.size(); ++c) numbers[c] = numbers[c] && is_number(row[c]);
+  // A column of sentences is not squeezed to words by the many beside it.
+  const bool names_wide = width > 6 && std::any_of(table.rows.begin(), table.rows.end(), [](const auto& row) {
+                            return !row.empty() && row.front().size() > 16;
+                          });
   const auto row_html = [&](const std::vector<std::string>& cells, const char* tag) {
     std::string html = "<tr>";
     for (std::size_t c = 0; c < width; ++c)
@@ -160,7 +164,7 @@ std::string to_html(const HtmlTable& table) {
                           c < cells.size() ? escaped(cells[c]) : "");
     return html + "</tr>\n";
   };
-  std::string html = fmt::format("<div class=\"scroll\"><table{}>\n", width > 6 ? " class=\"wide\"" : "");
+  std::string html = fmt::format("<div class=\"scroll\"><table{}>\n", names_wide ? " class=\"wide\"" : "");
   if (!table.caption.empty()) html += "<caption>" + escaped(table.caption) + "</caption>\n";
   if (!table.header.empty()) html += "<thead>" + row_html(table.header, "th") + "</thead>\n";
   html += "<tbody>\n";
