@@ -87,7 +87,9 @@ void expect_same(const Estimate& e, const std::string& file, const std::string& 
     const double speed = columns[prefix + "_omega"][i], angle = 4.0 * columns[prefix + "_theta"][i];
     EXPECT_NEAR(at(e, "speed", row), speed, 1e-5 * std::max(1.0, std::abs(speed))) << row;
     EXPECT_NEAR(at(e, "angle", row), angle, 1e-5 * std::max(1.0, std::abs(angle))) << row;
-    if (flux) EXPECT_NEAR(at(e, "flux", row), columns[prefix + "_lambda"][i], 1e-5 * 0.005) << row;
+    if (flux) {
+      EXPECT_NEAR(at(e, "flux", row), columns[prefix + "_lambda"][i], 1e-5 * 0.005) << row;
+    }
   }
 }
 

@@ -190,7 +190,7 @@ TEST(Calibrate, wrong_requests_are_told) {
     }
     return "";
   };
-  EXPECT_EQ(code_of(model, {}), "T601");
+  EXPECT_EQ(code_of(model, {{{}, {}, {}, {}, {}}}), "T601");
   const auto unknowns = unknowns_from(model, {{"R2", 2.5}});
   EXPECT_EQ(code_of(model, {{unknowns, {}, 7.0, 8.0, {}}}), "T603");
   EXPECT_EQ(code_of(model, {{unknowns, sensors_of(model, {"S3"}), {}, {}, {}}}), "T603");

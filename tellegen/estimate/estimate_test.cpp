@@ -169,7 +169,7 @@ TEST(EstimateGate, refuses_readings_that_cannot_be_and_the_estimate_survives) {
   EXPECT_LE(refused, outliers + 3);
   const double with = source_error(e), best = source_error(run(model, clean));
   EXPECT_LT(with, 1.3 * best + 0.02);
-  EXPECT_GT(without, 3.0 * with);
+  EXPECT_FALSE(without <= 3.0 * with) << without;  // or not a number: it lost its way
 }
 
 TEST(EstimateStart, follows_what_the_data_give) {

@@ -123,7 +123,9 @@ TEST(Placement, junction_is_told_best_at_its_own_copper) {
   EXPECT_EQ(placed.without, INFINITY);
   // Water is held: its temperature tells nothing.
   for (std::size_t k = 0; k < options.candidates.size(); ++k)
-    if (options.candidates[k].name == "n13.T") EXPECT_EQ(placed.alone[k], INFINITY);
+    if (options.candidates[k].name == "n13.T") {
+      EXPECT_EQ(placed.alone[k], INFINITY);
+    }
 }
 
 TEST(Placement, more_sensors_tell_more_and_exchange_finds_what_trying_all_finds) {
