@@ -423,7 +423,10 @@ void add_calibrate(CLI::App& command) {
       ->type_name("COUNT")
       ->check(not_positive_count)
       ->group(how);
-  command.add_option("--seed", r.seed, "of the other starts (1)")->type_name("NUMBER")->group(how);
+  command.add_option("--seed", r.seed, "of the other starts (1)")
+      ->type_name("NUMBER")
+      ->check(CLI::NonNegativeNumber)
+      ->group(how);
   command.add_option("--iterations", r.iterations, "most of each search (100)")
       ->type_name("COUNT")
       ->check(not_positive_count)

@@ -221,6 +221,7 @@ void add_synthesize(CLI::App& command) {
   const char* what = "What goes wrong on the way (to each sensor by itself)";
   command.add_option("--seed", r.seed, "of all random numbers (1); the same seed gives the same file")
       ->type_name("NUMBER")
+      ->check(CLI::NonNegativeNumber)
       ->group(what);
   command.add_option("--loss", r.loss, "readings that are lost: 0.2")->type_name("PROBABILITY")->group(what);
   command.add_option("--bursts", r.bursts, "stretches in which nothing is read: 2Hz:50ms")

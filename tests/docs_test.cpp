@@ -320,7 +320,8 @@ TEST(Docs, studies_have_every_option) {
 }
 
 TEST(Docs, twins_have_every_option) {
-  for (const char* command : {"synthesize", "estimate", "calibrate", "report"}) expect_every_option(command, "docs/twin.md");
+  for (const char* command : {"synthesize", "estimate", "calibrate", "report"})
+    expect_every_option(command, "docs/twin.md");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST_F(Synthesize, writes_what_an_estimator_reads_and_the_truth_beside_it) {
   const Trajectory truth = read_csv(path("t.csv"));
   ASSERT_EQ(truth.rows(), 201u);
   const auto T2 = truth.find("T2");
-  ASSERT_TRUE(T2 && truth.find("c1.dT"));
+  ASSERT_TRUE(T2 && truth.find("n2.T"));
   double square = 0.0;
   for (std::size_t k = 0; k < 201; ++k)
     square += std::pow(record.reading(static_cast<std::int64_t>(k), 1) - truth.at(k, *T2), 2) / 201.0;
