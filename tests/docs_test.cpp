@@ -225,7 +225,7 @@ class Example {
       const std::string command = block[k++].substr(2);
       Lines shown;
       while (k < block.size() && !block[k].starts_with("$ ")) shown.push_back(block[k++]);
-      const bool faulty = joined(shown).find(": T") != std::string::npos;
+      const bool faulty = std::regex_search(joined(shown), std::regex(R"(: T\d{3}:)"));
       const Ran ran = run_command(command);
       EXPECT_EQ(ran.code == 0, !faulty) << name_ << ": " << command;
       compare(command, shown, ran.said);
