@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <regex>
 
 #include "tellegen/results/test_html.h"
 
@@ -39,13 +38,19 @@ TEST(Figure, thinning_leaves_a_short_curve_alone) {
   EXPECT_EQ(thinned({0, 1, 2, 3}, {1, 5, 2, 2}, 0.0, 3.0, 800), (std::vector<std::size_t>{0, 1, 2, 3}));
 }
 
+// The path of the first line; a regular expression would overflow the stack on a long one.
+std::string first_line(const std::string& svg) {
+  const std::string before = "class=\"line s0\" d=\"";
+  const auto at = svg.find(before);
+  if (at == std::string::npos) return "";
+  return svg.substr(at + before.size(), svg.find('"', at + before.size()) - at - before.size());
+}
+
 TEST(Figure, a_hole_interrupts_the_curve) {
   Figure figure;
   figure.lines.push_back({FigureLine::Look::line, "a", {0, 1, 2, 3, 4}, {1, 2, nan, 2, 1}, 0, false});
   const std::string svg = to_svg(figure);
-  std::smatch path;
-  ASSERT_TRUE(std::regex_search(svg, path, std::regex("class=\"line s0\" d=\"([^\"]*)\"")));
-  EXPECT_EQ(count(path[1], "M"), 2u);
+  EXPECT_EQ(count(first_line(svg), "M"), 2u);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
@@ -57,10 +62,8 @@ TEST(Figure, a_hole_in_a_long_curve_is_seen_too) {
   }
   Figure figure;
   figure.lines.push_back(line);
-  std::smatch path;
   const std::string svg = to_svg(figure);
-  ASSERT_TRUE(std::regex_search(svg, path, std::regex("class=\"line s0\" d=\"([^\"]*)\"")));
-  EXPECT_EQ(count(path[1], "M"), 2u);
+  EXPECT_EQ(count(first_line(svg), "M"), 2u);
 }
 
 TEST(Figure, ticks_are_round_and_inside) {

@@ -601,7 +601,9 @@ class ExplicitRk4 : public Integrator {
 }  // namespace
 
 std::unique_ptr<Integrator> minimal_rk4(const Problem& problem) {
-  if (auto made = ExplicitRk4::make(problem)) return made;
+  // Without states there is nothing to integrate, only events to follow.
+  if (problem.storage.state_count() > 0)
+    if (auto made = ExplicitRk4::make(problem)) return made;
   return std::make_unique<IteratedRk4>(problem);
 }
 
