@@ -220,7 +220,7 @@ TEST(NetlistConvert, the_model_file_gives_the_same_answer) {
 }
 
 TEST(NetlistConvert, says_what_it_cannot_read_or_write) {
-  const Ran not_a_netlist = run_program({"convert", "model.toml", "a.toml"});
+  const Ran not_a_netlist = run_program({"convert", "model.txt", "a.toml"});
   EXPECT_EQ(not_a_netlist.code, 2);
   EXPECT_NE(not_a_netlist.err.find("T401"), std::string::npos);
   const Ran nowhere = run_program({"convert", file_of("buck").string(), "/nowhere/a.toml"});
