@@ -80,12 +80,12 @@ TEST(Machines, the_forms_of_a_machine_agree_to_their_integration_error) {
       {"motor-sag", "machines.induction_vbr_saturated", {"machines.induction_qd0_saturated"}, 764.29},
   };
   for (const auto& one : cases) {
-    const SimulationOptions options = options_of("rk4", 0.05, 1.25e-4);
+    const SimulationOptions options = options_of("rk4", 0.05, 1e-4);
     const TestRun vbr(shipped_model(one.model), options, {"i_a", "T_e"});
     for (const char* other : one.others) {
       const TestRun run(changed(one.model, one.vbr, other), options, {"i_a", "T_e"});
       for (std::size_t row = 0; row < run.rows(); ++row)
-        ASSERT_NEAR(run.at(row, "i_a"), vbr.at(row, "i_a"), 2e-5 * one.peak)
+        ASSERT_NEAR(run.at(row, "i_a"), vbr.at(row, "i_a"), 1e-5 * one.peak)
             << other << " at " << run.result.t[row];
     }
   }
