@@ -179,8 +179,9 @@ void run_forms(Report& report, bool quick) {
         errors.push_back(r.failure.empty() && error < 1 ? cell(error) : "unstable");
         times.push_back(
             cell(1e9 * r.seconds / static_cast<double>(std::max<std::int64_t>(1, r.statistics.steps))));
-        if (h <= 5e-4)
-          report.require(error < 1e-2, fmt::format("{} {} at {:g} s: {:.2g}", s.model, form, h, error));
+        // The phase domain needs short steps (that is what the table shows); every form must arrive there.
+        if (h < 2e-4)
+          report.require(error < 2e-4, fmt::format("{} {} at {:g} s: {:.2g}", s.model, form, h, error));
       }
       errors.insert(errors.begin(), cell(1e3 * h));
       errors.insert(errors.end(), times.begin(), times.end());

@@ -267,7 +267,7 @@ void mark_needed(Expr e, ExprMap<char>& needed) {
 
 Program make_program(Pool& pool, std::span<const ProgramInput> inputs,
                      std::span<const Assignment> assignments, std::span<const ProgramRoot> roots,
-                     int sections) {
+                     int sections, int late) {
   // Drop assignments that nothing needs before splitting.
   ExprMap<char> needed;
   for (const ProgramRoot& r : roots) mark_needed(r.value, needed);
@@ -307,8 +307,7 @@ Program make_program(Pool& pool, std::span<const ProgramInput> inputs,
     for (auto a = list.rbegin(); a != list.rend(); ++a) {
       const auto used = first_use.find(a->symbol);
       if (used == first_use.end()) continue;
-      // What nothing needs before the iteration has ended is put off until then.
-      const int section = s >= 1 && used->second >= 3 ? used->second : s;
+      const int section = s >= 1 && used->second >= late ? used->second : s;
       placed.push_back({*a, section});
       use(a->value, section);
     }

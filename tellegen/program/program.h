@@ -90,9 +90,10 @@ struct ProgramRoot {
   int section = 0;
 };
 
+// Sections from `late` on run less often than those before them: what only they need is computed there.
 Program make_program(Pool& pool, std::span<const ProgramInput> inputs,
                      std::span<const Assignment> assignments, std::span<const ProgramRoot> roots,
-                     int sections);
+                     int sections, int late = 3);
 
 // Run one section on a register file of program.registers doubles.
 void interpret(const Program& program, int section, double* registers);

@@ -16,6 +16,9 @@ Rk4Loop::Rk4Loop(Rk4Program program) : step_(std::move(program)), registers_(ste
   z_.assign(n, 0.0);
   stage_.assign(n, 0.0);
   for (auto& k : k_) k.assign(n, 0.0);
+  // A number stands in the first section that uses it; a later one may run before that.
+  for (const Instruction& i : step_.program.code)
+    if (i.code == Code::number) registers_[i.target] = step_.program.numbers[i.extra];
 }
 
 void Rk4Loop::compile() {
@@ -102,23 +105,24 @@ bool Rk4Loop::run_interpreted(Rk4Control& c) {
       if (!evaluate(c, end - offset, z_.data(), k_[0].data())) return false;
     if (sample) {
       interpret(step_.program, 5, r);
+      interpret(step_.program, 6, r);
       for (std::int32_t output : step_.outputs) *c.rows++ = r[output];
     }
     if (jump && !evaluate(c, end + offset, z_.data(), k_[0].data())) return false;
     c.fresh = 0;
     if (step_.event < 0) continue;
-    interpret(step_.program, 6, r);
+    interpret(step_.program, 5, r);
     if (r[step_.event] == 0.0) continue;
     c.event = 1;
     if (step_.stop >= 0 && r[step_.stop] != 0.0) {
       c.stopped = 1;
       if (sample) return true;  // its row is written
-      interpret(step_.program, 5, r);
+      interpret(step_.program, 6, r);
       for (std::int32_t output : step_.outputs) *c.rows++ = r[output];
     }
     return true;
   }
-  if (step_.event >= 0) interpret(step_.program, 6, r);
+  if (step_.event >= 0) interpret(step_.program, 5, r);
   return true;
 }
 
@@ -130,7 +134,7 @@ std::string c_rk4_loop(const Rk4Program& step) {
   const auto instructions = [&](int section, const char* indent) {
     std::string text;
     for (const Instruction& i : program.section(section))
-      text += fmt::format("{}{}\n", indent, c_instruction(program, i, name));
+      if (i.code != Code::number) text += fmt::format("{}{}\n", indent, c_instruction(program, i, name));
     return text;
   };
   std::vector<char> used(program.registers, 0), stored(program.registers, 0), loaded(program.registers, 0);
@@ -156,6 +160,13 @@ std::string c_rk4_loop(const Rk4Program& step) {
       "c->stride;\n"
       "  double* rows = c->rows; int status = 0, stage, sample = 0;\n  double t, end, at, last = 0.0 / "
       "0.0;\n";
+  // A number stands in the first section that uses it; a later one may run before that.
+  for (int s = 1; s < program.sections(); ++s)
+    for (const Instruction& i : program.section(s))
+      if (i.code == Code::number) {
+        out += "  const double " + c_instruction(program, i, name) + "\n";
+        used[i.target] = 0;
+      }
   for (std::int32_t r = 0; r < program.registers; ++r)
     if (used[r])
       out += loaded[r] ? fmt::format("  double r{0} = w[{0}];\n", r) : fmt::format("  double r{} = 0;\n", r);
@@ -229,7 +240,7 @@ std::string c_rk4_loop(const Rk4Program& step) {
   out += step.jumps >= 0 ? "          stage = jump && !sample ? 5 : 4; continue;\n"
                          : "          stage = 4; continue;\n";
   out += "        case 4: " + each("a{i} = r{k}; ") + "\n          if (sample) {\n" +
-         instructions(5, "            ");
+         instructions(5, "            ") + instructions(6, "            ");
   for (std::int32_t r : step.outputs) out += fmt::format("            *rows++ = r{};\n", r);
   out += "          }\n";
   if (step.jumps >= 0)
@@ -237,12 +248,12 @@ std::string c_rk4_loop(const Rk4Program& step) {
            each("a{i} = r{k}; ") + "\n";
   out += "          break;\n        default: break;\n      }\n      break;\n    }\n    c->fresh = 0;\n";
   if (step.event >= 0) {
-    out += instructions(6, "    ");
+    out += instructions(5, "    ");
     out += fmt::format("    if (r{} != 0.0) {{\n      c->event = 1;\n", step.event);
     if (step.stop >= 0) {
       out += fmt::format("      if (r{} != 0.0) {{\n        c->stopped = 1;\n        if (!sample) {{\n",
                          step.stop);
-      out += instructions(5, "          ");
+      out += instructions(6, "          ");
       for (std::int32_t r : step.outputs) out += fmt::format("          *rows++ = r{};\n", r);
       out += "        }\n      }\n";
     }

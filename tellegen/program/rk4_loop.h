@@ -7,8 +7,8 @@
 //   section 2  state     functions of time and states
 //   section 3  iterate   Newton on the few unknowns that have no formula, until `error` <= 1
 //   section 4  slopes    with the unknowns found
-//   section 5  output    at samples only
-//   section 6  updates   of discrete variables, after each step
+//   section 5  updates   of discrete variables, after each step
+//   section 6  output    at samples only
 //   section 7  jumps     one number that changes where a function of time jumps
 //
 // The slopes at the end of a step are those of the first stage of the next, unless a function of time jumps
@@ -34,7 +34,7 @@ struct Rk4Program {
       solutions;            // inputs of section 3, its results, inputs of section 4
   std::int32_t error = -1;  // of the last iteration; -1: nothing to iterate
   std::vector<std::int32_t> outputs;
-  std::int32_t event = -1, stop = -1;       // registers of section 6; not 0 after a step: the loop returns
+  std::int32_t event = -1, stop = -1;       // registers of section 5; not 0 after a step: the loop returns
   std::vector<std::int32_t> watched;        // registers that can be read after run()
   std::int32_t jump_time = -1, jumps = -1;  // input and register of section 7; -1: nothing jumps
 };

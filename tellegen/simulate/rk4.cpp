@@ -23,6 +23,7 @@
 #include "tellegen/program/rk4_loop.h"
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/minimal_problem.h"
+#include "tellegen/symbolic/common.h"
 
 namespace tellegen {
 namespace {
@@ -480,6 +481,10 @@ class ExplicitRk4 : public Integrator {
                                     std::vector<ExprMap<double>> points) {
     const MinimalForm& m = minimal.form;
     Pool& pool = *minimal.system.model->pool;
+    std::vector<Expr> formulas = m.derivatives;
+    for (const auto& [symbol, value] : form.solved) formulas.push_back(value);
+    formulas.insert(formulas.end(), minimal.problem.outputs.begin(), minimal.problem.outputs.end());
+    const ExprMap<Expr> sines = shared_sines(pool, formulas);
     std::vector<ProgramInput> inputs{{pool.symbol("t"), 1}};
     for (Expr z : m.states) inputs.push_back({z, 2});
     for (Expr w : form.iterated) inputs.push_back({w, 3});
@@ -497,10 +502,11 @@ class ExplicitRk4 : public Integrator {
       inputs.push_back({discrete_symbol(minimal.system, static_cast<int>(k)), 0});
 
     Assignments list(pool);
-    for (const auto& [symbol, value] : form.solved) list.assign(symbol, substitute(value, solution));
+    for (const auto& [symbol, value] : form.solved)
+      list.assign(symbol, substitute(substitute(value, sines), solution));
     std::vector<ProgramRoot> roots;
     const auto root = [&](Expr value, int section) {
-      roots.push_back({substitute(value, solution), section});
+      roots.push_back({substitute(substitute(value, sines), solution), section});
       return roots.size() - 1;
     };
     // Newton: J change = r, next = iterate - change.
@@ -526,19 +532,19 @@ class ExplicitRk4 : public Integrator {
     const std::size_t first_slope = roots.size();
     for (Expr f : m.derivatives) root(f, 4);
     const std::size_t first_output = roots.size();
-    for (Expr o : minimal.problem.outputs) root(o, 5);
+    for (Expr o : minimal.problem.outputs) root(o, 6);
     const std::size_t first_update = roots.size();
     Expr changes = pool.number(0);
     bool any = false;
     for (std::size_t k = 0; k < minimal.system.discrete.size(); ++k) {
       const Discrete& d = minimal.system.discrete[k];
-      root(d.update, 6);
+      root(d.update, 5);
       if (d.every != 0.0 || d.external) continue;
       any = true;
       changes = changes + pool.call("ne", {d.update, discrete_symbol(minimal.system, static_cast<int>(k))});
     }
     const std::size_t event = roots.size();
-    if (any) root(changes, 6);
+    if (any) root(changes, 5);
     std::vector<Expr> all;
     for (const auto& [symbol, value] : form.solved) all.push_back(value);
     all.insert(all.end(), form.residuals.begin(), form.residuals.end());
@@ -552,7 +558,7 @@ class ExplicitRk4 : public Integrator {
 
     Built built;
     Rk4Program& step = built.program;
-    step.program = make_program(pool, inputs, list.list(), roots, 8);
+    step.program = make_program(pool, inputs, list.list(), roots, 8, 5);
     const auto reg = [&](std::size_t k) { return step.program.roots[k]; };
     std::size_t input = 0;
     step.time = static_cast<std::int32_t>(input++);

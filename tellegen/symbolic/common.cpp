@@ -1,5 +1,7 @@
 #include "tellegen/symbolic/common.h"
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 
@@ -70,6 +72,34 @@ Cost cost_of(const NamedExpressions& expressions) {
   Cost cost = cost_of(all);
   cost.assignments = static_cast<std::int64_t>(expressions.named.size());
   return cost;
+}
+
+ExprMap<Expr> shared_sines(Pool& pool, std::span<const Expr> roots) {
+  struct Sine {
+    Expr call, base;
+    double shift;
+  };
+  std::vector<Sine> sines;
+  ExprMap<std::vector<Expr>> arguments;  // different ones of each base
+  for (Expr node : nodes_of(roots)) {
+    if (node.op() != Op::call || (node.function().name != "sin" && node.function().name != "cos")) continue;
+    Sine sine{node, node.args()[0], 0.0};
+    if (sine.base.op() == Op::add)
+      for (Expr term : node.args()[0].args())
+        if (term.is_number()) sine.shift = term.number();
+    sine.base = sine.base - sine.shift;
+    auto& known = arguments[sine.base];
+    if (std::find(known.begin(), known.end(), node.args()[0]) == known.end()) known.push_back(node.args()[0]);
+    sines.push_back(sine);
+  }
+  ExprMap<Expr> written;
+  for (const Sine& s : sines) {
+    if (s.shift == 0.0 || arguments[s.base].size() < 2) continue;
+    const Expr sine = pool.call("sin", {s.base}), cosine = pool.call("cos", {s.base});
+    const double sn = std::sin(s.shift), cs = std::cos(s.shift);
+    written[s.call] = s.call.function().name == "sin" ? cs * sine + sn * cosine : cs * cosine - sn * sine;
+  }
+  return written;
 }
 
 }  // namespace tellegen

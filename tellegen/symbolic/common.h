@@ -29,4 +29,8 @@ struct Cost {
 Cost cost_of(std::span<const Expr> roots);  // written out, nothing named
 Cost cost_of(const NamedExpressions& expressions);
 
+// cos and sin of arguments that differ by a number, written in one sine and one cosine: the voltages of three
+// phases cost two library calls instead of three or six.
+ExprMap<Expr> shared_sines(Pool& pool, std::span<const Expr> roots);
+
 }  // namespace tellegen

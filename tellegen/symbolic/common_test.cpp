@@ -46,5 +46,16 @@ TEST(Common, names_build_on_names) {
   EXPECT_EQ(substitute(found.roots[1], values), roots[1]);
 }
 
+TEST(Common, sines_of_three_phases_are_written_in_one_sine_and_cosine) {
+  Pool pool;
+  const std::vector<Expr> roots{parse(pool, "V*cos(w*t) + cos(w*t - 2)"), parse(pool, "sin(w*t + 0.5)"),
+                                parse(pool, "cos(x + 1)")};
+  const ExprMap<Expr> written = shared_sines(pool, roots);
+  EXPECT_EQ(written.size(), 2u);  // nothing shares the argument x
+  const ExprMap<double> at{
+      {pool.symbol("V"), 3.0}, {pool.symbol("w"), 7.0}, {pool.symbol("t"), 0.3}, {pool.symbol("x"), 1.1}};
+  for (Expr root : roots) EXPECT_NEAR(evaluate(substitute(root, written), at), evaluate(root, at), 1e-15);
+}
+
 }  // namespace
 }  // namespace tellegen

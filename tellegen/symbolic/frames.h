@@ -1,9 +1,11 @@
 // Reference frames of three-phase machines as functions of the expression language.
 //
-//   f_q = 2/3 [f_a cos th + f_b cos(th - 120 deg) + f_c cos(th + 120 deg)]        f_a = f_q cos th + f_d sin
-//   th + f_0 f_d = 2/3 [f_a sin th + f_b sin(th - 120 deg) + f_c sin(th + 120 deg)]        (b, c: th - 120
-//   deg, th + 120 deg) f_alpha = (2 f_a - f_b - f_c)/3,  f_beta = (f_b - f_c)/sqrt(3),  f_0 = (f_a + f_b +
-//   f_c)/3
+// clang-format off
+//   f_q = 2/3 [f_a cos th + f_b cos(th - 120 deg) + f_c cos(th + 120 deg)]
+//   f_d = 2/3 [f_a sin th + f_b sin(th - 120 deg) + f_c sin(th + 120 deg)]
+//   f_0 = (f_a + f_b + f_c)/3,  f_alpha = (2 f_a - f_b - f_c)/3,  f_beta = (f_b - f_c)/sqrt(3)
+//   f_a = f_q cos th + f_d sin th + f_0;  b and c with th - 120 deg and th + 120 deg
+// clang-format on
 //
 // They are written out where they stand, in one sine and one cosine of the angle, so everything that knows
 // expressions (derivatives, C, LaTeX) knows them, and equal parts of several are computed once.
