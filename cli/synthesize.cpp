@@ -1,6 +1,7 @@
 // tellegen synthesize: a model file in; noisy data of its sensors out, for a rehearsal.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "tellegen/estimate/noise.h"
+#include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/table.h"
@@ -27,7 +29,8 @@ OptionName named(std::string_view option) { return {command_name, option}; }
 
 // The command line as it was typed.
 struct SynthesizeRequest {
-  std::string file, stop, step, sample, method, loss, bursts, stuck, outliers, late, output, truth, json;
+  std::string file, stop, step, sample, method, loss, bursts, stuck, outliers, late, also, output, truth,
+      json;
   std::vector<std::string> set;
   std::uint64_t seed = 1;
   double tolerance = 0.0;
@@ -180,7 +183,18 @@ void synthesize(const SynthesizeRequest& request) {
   for (const std::string& text : request.set)
     reading.overrides.push_back(read_assignment(named("--set"), text));
   check_targets(request);
-  const Model model = read_model_file(request.file, reading);
+  Model model = read_model_file(request.file, reading);
+  for (const std::string& name : split_list(request.also)) {
+    const auto found = std::find_if(model.outputs.begin(), model.outputs.end(),
+                                    [&](const ModelOutput& o) { return o.name == name; });
+    if (found == model.outputs.end()) {
+      std::vector<std::string> names;
+      for (const ModelOutput& o : model.outputs) names.push_back(o.name);
+      throw command_fault(command_name, "T401", fmt::format("--also: the model has no output '{}'", name),
+                          {did_you_mean(name, names)});
+    }
+    model.estimation.inputs.push_back(name);
+  }
   Rehearsal rehearsal;
   try {
     ProgressBar bar;
@@ -261,6 +275,11 @@ void add_synthesize(CLI::App& command) {
   command.add_option("--output", r.output, "readings, and the inputs that data give")
       ->required()
       ->type_name("F.csv")
+      ->group(where);
+  command
+      .add_option("--also", r.also,
+                  "outputs that are known as they are, as a controller knows what it commands")
+      ->type_name("LIST")
       ->group(where);
   command.add_option("--truth", r.truth, "sensors and outputs of the model without noise")
       ->type_name("F.csv|F.h5")

@@ -122,7 +122,7 @@ Rehearsal rehearse(Model model, const SimulationOptions& given, bool all_variabl
     truth.names.push_back(column.name);
     truth.units.push_back(std::exchange(column.unit, ""));
   }
-  for (const std::string& name : record.inputs) columns.push_back({name, "", model.pool->symbol(name)});
+  for (const std::string& name : record.inputs) columns.push_back({name, "", parse_value(model, name, {})});
 
   Simulation simulation(system, options, columns);
   record.step = simulation.sample_interval();

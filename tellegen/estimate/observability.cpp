@@ -38,7 +38,11 @@ StateKnowledge state_knowledge(const Model& model, const Record& record, const s
     unknown.lower.reset();
     unknown.upper.reset();
   }
-  TwinModel twin(run, {.sensors = record.sensors, .unknowns = unknowns, .inputs = {}, .plain = true});
+  // What the record gives stands in tables; a compiler takes longer over many numbers than the run itself.
+  const bool compile = record.given.size() <= 20000;
+  TwinModel twin(
+      run,
+      {.sensors = record.sensors, .unknowns = unknowns, .inputs = {}, .plain = true, .compile = compile});
   const ReadingTimes times = reading_times(record);
   Follower follower(twin, times, run.simulation.step.value_or(times.step));
   const Vector start = twin.start();

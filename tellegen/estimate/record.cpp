@@ -384,6 +384,8 @@ std::string input_unit(const Model& model, std::string_view name) {
     if (input.name == name) return input.unit;
   for (const ModelParameter& parameter : model.parameters)
     if (parameter.name == name) return parameter.unit;
+  for (const ModelOutput& output : model.outputs)
+    if (output.name == name) return output.unit;
   return "";
 }
 
