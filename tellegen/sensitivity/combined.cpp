@@ -6,6 +6,7 @@
 
 #include "tellegen/equations/sensitivity_graph.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/simulate/initial.h"
 
 namespace tellegen {
 namespace {
@@ -29,6 +30,30 @@ bool changes(const Model& model) {
   });
 }
 
+bool begins_by_conditions(const Model& model) {
+  return !model.steady.empty() ||
+         std::any_of(model.initial.begin(), model.initial.end(), [](const auto& i) { return i.condition; });
+}
+
+// Where states begin by conditions, so do their sensitivities: by the derivatives of those, as numbers.
+void begin_consistently(const Model& model, std::span<const int> wrt, Model& combined) {
+  const EquationSystem system = build_system(model);
+  const Storage storage = analyse_storage(system);
+  Tableau tableau(system);
+  const InitialState start = find_initial_state(tableau, storage);
+  std::vector<double> x, rates, held(start.held.size() * wrt.size(), 0.0);
+  StartDerivatives(tableau, storage, start, wrt).forward(held, x, rates);
+  const auto n = static_cast<std::size_t>(system.size());
+  for (std::size_t p = 0; p < wrt.size(); ++p)
+    for (std::int32_t k = 0; k < tableau.rate_count(); ++k) {
+      if (!storage.is_state[k]) continue;
+      const std::string name = sensitivity_name(rate_name(system, k), model.parameters[wrt[p]].name);
+      const double slope = tableau.rate_value(std::span(x).subspan(n * p, n), k);
+      std::erase_if(combined.initial, [&](const ModelInitial& i) { return i.variable == name; });
+      combined.initial.push_back({name, model.pool->number(slope), {model.file.string(), 0}});
+    }
+}
+
 }  // namespace
 
 RunDerivatives combined_forward_run(const Model& model, const RunRequest& request) {
@@ -42,7 +67,8 @@ RunDerivatives combined_forward_run(const Model& model, const RunRequest& reques
     refuse(model, fmt::format("with method '{}' the end of the run cannot move with a parameter", method),
            advice);
   const std::vector<std::string> names = names_of(model, request.wrt);
-  const Model combined = with_sensitivities(model, names);
+  Model combined = with_sensitivities(model, names);
+  if (begins_by_conditions(model)) begin_consistently(model, request.wrt, combined);
   std::vector<ParameterDerivative> by;
   for (const std::string& name : names) by.emplace_back(model, find_parameter(model, name));
 
@@ -96,6 +122,9 @@ RunDerivatives second_order_run(const Model& model, const RunRequest& request) {
   if (!request.simulation.stop_watch.empty() || model.simulation.stop_formula || changes(model))
     refuse(model, "second derivatives are those of a run without events that ends at a fixed time",
            "give a stop that is a number, and no stop_when");
+  if (begins_by_conditions(model))
+    refuse(model, "second derivatives are those of a run that begins with given values",
+           "write numbers in [initial] in place of 'steady' and 'such_that'");
   const std::vector<std::string> names = names_of(model, request.wrt);
   Model combined = with_sensitivities(model, names);
   RunRequest second;

@@ -747,6 +747,18 @@ class InitialProblem {
     return factored_;
   }
 
+  // Every residual is what rounding leaves of its terms: variables that should be zero never settle where
+  // large ones cancel.
+  bool is_rounding(const std::vector<double>& f) const {
+    std::vector<double> terms(total_, 0.0);
+    for (std::int32_t column = 0; column < pattern_.size; ++column)
+      for (std::int32_t at = pattern_.column_start[column]; at < pattern_.column_start[column + 1]; ++at)
+        terms[pattern_.row[at]] += std::abs(values_[at] * z_[column]);
+    for (std::int32_t i = 0; i < total_; ++i)
+      if (std::abs(f[i]) > 1e-14 * terms[i]) return false;
+    return true;
+  }
+
   bool newton(int most) {
     std::vector<double> f(total_), best(total_);
     for (int iteration = 0; iteration < most; ++iteration) {
@@ -779,7 +791,8 @@ class InitialProblem {
         why_ = {fmt::format("{} grows without bound", described(which)), {}, {}};
         return false;
       }
-      if (largest <= 1e-9 && tableau_.limited_by() < 1e-6) return true;
+      if (tableau_.limited_by() < 1e-6 && (largest <= 1e-9 || (largest <= 1e-3 && is_rounding(f))))
+        return true;
       const auto worst =
           std::max_element(f.begin(), f.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
       const auto row = static_cast<std::int32_t>(worst - f.begin());
