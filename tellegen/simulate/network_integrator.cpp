@@ -17,6 +17,7 @@ NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network, St
       listener_(listener),
       scheme_(plan_.scheme) {
   options_.record = listener != nullptr;
+  options_.step = problem.step;
   options_.tolerance = problem.options.tolerance;
   options_.project = plan_.project;
   options_.refactor = problem.options.refactor;

@@ -13,7 +13,12 @@ namespace tellegen {
 namespace {
 
 constexpr int sections = 6, recovery = 5;
-constexpr double rounding_floor = 1e-6;  // no change larger than this is put down to rounding
+// No change larger than this is put down to rounding. In the tiniest steps to an event differences of values
+// are mostly that.
+constexpr double rounding_floor = 1e-6;
+double rounding_floor_of(const Scheme& scheme, double step) {
+  return rounding_floor * std::max(1.0, 1e-5 * scheme.alpha * step);
+}
 
 }  // namespace
 
@@ -457,7 +462,9 @@ NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_it
       // Where rounding keeps the changes from shrinking any further, and they are small, it is done as well.
       stagnant = change < 0.5 * smallest ? 0 : stagnant + 1;
       smallest = std::min(smallest, change);
-      if (fixed_iterations == 0 && stagnant >= 4 && change * options_.tolerance <= rounding_floor) break;
+      if (fixed_iterations == 0 && stagnant >= 4 &&
+          change * options_.tolerance <= rounding_floor_of(scheme_, options_.step))
+        break;
       if (result.iterations >= most) {
         result.converged = fixed_iterations > 0;
         if (!result.converged) return result;

@@ -133,6 +133,8 @@ bool WholeIntegrator::locate() {
     part.index = part.phase = 0;
     part.rows = sampled ? control_.rows - problem_.outputs.size() : control_.rows;
     part.renew = 1;
+    // In the tiniest steps differences of values are mostly rounding, and never settle.
+    part.fixed_iterations = to - from < 1e-6 ? 20 : control_.fixed_iterations;
     step_->set_scheme(bdf(1, part.step), part.step);
     return run(*step_, part, 1);
   };
