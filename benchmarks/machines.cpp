@@ -234,6 +234,66 @@ void run_table(Report& report, bool quick) {
   report.table("error of the table: largest of the run over the peak", table);
 }
 
+// Slow parts stepped less often, against the same model stepped as one.
+void run_rates(Report& report, bool quick) {
+  report.begin({"rates", "parts of a model stepped once in so many steps, rk4",
+                "the slow quantity, and the loop's time", "against one step for all"});
+  struct Case {
+    const char* model;
+    const char* slow;
+    const char* output;
+    double step;
+    int cells;  // of a rod added to the thermal network
+  };
+  for (const Case& c : {Case{"motor-free-acceleration", "rotational", "w_r", 5e-5, 0},
+                        Case{"motor-thermal", "thermal", "T_winding", 2e-4, 0},
+                        Case{"motor-thermal", "thermal", "T_winding", 2e-4, 60}}) {
+    const Scenario at{c.model, "", 1, 1, 0, 0};
+    std::string text = text_of(file_of(at)), cells;
+    for (int k = 0; k < c.cells; ++k)
+      cells += fmt::format(
+          "rod{0} = {{ kind = \"thermal.resistor\", p = \"{1}\", n = \"x{0}\", R = 0.5 }}\n"
+          "mass{0} = {{ kind = \"thermal.capacitor\", p = \"x{0}\", n = \"datum\", C = 2, T0 = \"Ta\" }}\n",
+          k, k == 0 ? "stator" : fmt::format("x{}", k - 1));
+    text.insert(text.find("\n[outputs]"), cells);
+    ReadOptions read;
+    read.library = TELLEGEN_SOURCE_DIR "/library";
+    const Model model = read_model_text(text, file_of(at), read);
+    SimulationOptions options;
+    options.method = "rk4";
+    options.form = options.start = "";
+    options.step = c.step;
+    options.sample = 20 * c.step;
+    options.stop = quick ? 0.1 : std::min(5.0, *model.simulation.stop);
+    options.slow = {c.slow};
+    const std::vector<OutputColumn> outputs{{c.output, "", parse_value(model, c.output, {})}};
+    TextTable table{{"steps for one slow", "error", "loop [ms]"}, {}};
+    std::vector<double> whole;
+    for (const int steps : {1, 2, 5, 10, 20, 50}) {
+      options.slow_steps = steps;
+      double seconds = std::numeric_limits<double>::infinity(), error = 0.0, change = 0.0;
+      SimulationResult r;
+      for (int k = 0; k < (quick ? 1 : 5); ++k) {
+        r = Simulation(model, complete_options(model, options), outputs).run();
+        seconds = std::min(seconds, r.loop_seconds);
+      }
+      if (!report.require(r.failure.empty(), r.failure)) break;
+      if (steps == 1) whole = r.values;
+      for (std::size_t k = 0; k < whole.size(); ++k) {
+        error = std::max(error, std::abs(r.values[k] - whole[k]));
+        change = std::max(change, std::abs(whole[k] - whole[0]));
+      }
+      report.require(error <= 0.02 * change, fmt::format("{}, {}: {:.2g}", c.model, steps, error / change));
+      table.rows.push_back(
+          {cell(static_cast<std::int64_t>(steps)), cell(error / change), cell(1e3 * seconds)});
+    }
+    report.table(fmt::format("{}{}: {} slow, {:g} s at {:g} us; error of {} over its change", c.model,
+                             c.cells > 0 ? fmt::format(" with {} more nodes", c.cells) : "", c.slow,
+                             options.stop, 1e6 * c.step, c.output),
+                 table);
+  }
+}
+
 }  // namespace
 
 bool run_machines(const MachinesOptions& options) {
@@ -245,6 +305,7 @@ bool run_machines(const MachinesOptions& options) {
   if (wanted("scenarios")) run_scenarios(report, options.quick);
   if (wanted("forms")) run_forms(report, options.quick);
   if (wanted("table")) run_table(report, options.quick);
+  if (wanted("rates")) run_rates(report, options.quick);
   if (wanted("inverter")) run_inverter(report, options.quick);
   report.finish();
   if (!options.json.empty()) std::ofstream(options.json) << report.json().dump(2) << "\n";

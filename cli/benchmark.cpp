@@ -146,9 +146,9 @@ void add_machines(CLI::App& command) {
       "machines", "electric machines: errors, steps written by hand, forms, an inverter against ngspice");
   const auto options = std::make_shared<MachinesOptions>();
   machines->add_flag("--quick", options->quick, "short runs, once");
-  machines->add_option("--only", options->only, "scenarios, forms, table, inverter")
+  machines->add_option("--only", options->only, "scenarios, forms, table, rates, inverter")
       ->delimiter(',')
-      ->check(CLI::IsMember({"scenarios", "forms", "table", "inverter"}));
+      ->check(CLI::IsMember({"scenarios", "forms", "table", "rates", "inverter"}));
   machines->add_option("--json", options->json, "write everything that is printed to this file");
   machines->callback([options] {
     const std::string_view name = "tellegen benchmark machines";

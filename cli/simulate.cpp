@@ -31,9 +31,9 @@ OptionName named(std::string_view option) { return {command_name, option}; }
 
 // The command line as it was typed.
 struct Request {
-  std::string file, stop, step, sample, method, form, start, outputs, output, plot, json, compare;
+  std::string file, stop, step, sample, method, form, start, slow, outputs, output, plot, json, compare;
   std::vector<std::string> set;
-  int iterations = 0, start_steps = 0, event_bisections = 0;
+  int iterations = 0, start_steps = 0, event_bisections = 0, slow_steps = 0;
   double tolerance = 0.0, agreement = 1e-7;
   bool refactor = false, interpret = false, all = false, wants_json = false, wants_reference = false;
   RealtimeRequest realtime;
@@ -57,6 +57,8 @@ SimulationOptions options_of(const Request& request) {
   options.iterations = request.iterations;
   options.event_bisections = request.event_bisections;
   options.start_steps = request.start_steps;
+  options.slow = split_list(request.slow);
+  options.slow_steps = request.slow_steps;
   if (request.tolerance > 0.0) options.tolerance = request.tolerance;
   options.refactor = request.refactor;
   options.compile = !request.interpret;
@@ -228,6 +230,13 @@ void add_simulate(CLI::App& command) {
       ->type_name("NAME")
       ->group(how);
   command.add_option("--start-steps", r.start_steps, "trapezoidal steps before a multistep method")
+      ->type_name("COUNT")
+      ->check(not_positive_count)
+      ->group(how);
+  command.add_option("--slow", r.slow, "domains and states that rk4 steps less often: thermal,rotor.w")
+      ->type_name("LIST")
+      ->group(how);
+  command.add_option("--slow-steps", r.slow_steps, "steps of the others for one of those")
       ->type_name("COUNT")
       ->check(not_positive_count)
       ->group(how);

@@ -85,8 +85,9 @@ struct SimulationDefaults {
   std::optional<double> stop, step, sample, tolerance;
   Expr stop_formula;  // of `stop`, in parameters; empty where it is a plain number
   Expr stop_when;     // the run ends where this condition becomes true; empty: at `stop`
-  std::optional<int> iterations, event_bisections;
+  std::optional<int> iterations, event_bisections, slow_steps;
   std::optional<std::string> method, form, start;
+  std::vector<std::string> slow;  // domains and states that are stepped less often
   Place place;
 };
 

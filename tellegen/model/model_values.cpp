@@ -402,7 +402,7 @@ void ModelReader::read_simulation() {
   if (!table || !at.is(*table, Value::Type::table, "'simulation'")) return;
   at.known_keys(*table,
                 {"stop", "stop_when", "step", "sample", "method", "form", "iterations", "tolerance", "start",
-                 "event_bisections"},
+                 "event_bisections", "slow", "slow_steps"},
                 "[simulation]");
   SimulationDefaults& simulation = model_.simulation;
   simulation.place = at.document.at(*table);
@@ -430,6 +430,11 @@ void ModelReader::read_simulation() {
   };
   whole("iterations", simulation.iterations);
   whole("event_bisections", simulation.event_bisections);
+  whole("slow_steps", simulation.slow_steps);
+  if (const Value* slow = table->find("slow");
+      slow && at.is(*slow, Value::Type::list, "'slow' of [simulation]"))
+    for (const Value& item : slow->items)
+      if (at.is(item, Value::Type::text, "an entry of 'slow'")) simulation.slow.emplace_back(item.text);
   const auto text = [&](std::string_view key, std::optional<std::string>& into) {
     if (table->find(key)) into = at.text(*table, key, "[simulation]");
   };

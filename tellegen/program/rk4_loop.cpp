@@ -16,6 +16,7 @@ Rk4Loop::Rk4Loop(Rk4Program program) : step_(std::move(program)), registers_(ste
   z_.assign(n, 0.0);
   stage_.assign(n, 0.0);
   for (auto& k : k_) k.assign(n, 0.0);
+  kept_.assign(3 * n, 0.0);
   // A number stands in the first section that uses it; a later one may run before that.
   for (const Instruction& i : step_.program.code)
     if (i.code == Code::number) registers_[i.target] = step_.program.numbers[i.extra];
@@ -33,7 +34,7 @@ void Rk4Loop::prepare() {
 }
 
 bool Rk4Loop::run(Rk4Control& control) {
-  return run_ ? run_(registers_.data(), z_.data(), k_[0].data(), &control) == 0 : run_interpreted(control);
+  return run_ ? run_(registers_.data(), z_.data(), kept_.data(), &control) == 0 : run_interpreted(control);
 }
 
 bool Rk4Loop::slopes(double t, const double* states, double* slopes) {
@@ -63,66 +64,92 @@ bool Rk4Loop::evaluate(Rk4Control& c, double t, const double* states, double* sl
     for (std::size_t i = 0; i < step_.next.size(); ++i) r[step_.solutions[i]] = r[step_.iterates[i]];
   }
   interpret(program, 4, r);
+  if (step_.slow_steps > 1) interpret(program, 5, r);
   for (std::size_t i = 0; i < n; ++i) slopes[i] = r[step_.slopes[i]];
   return true;
 }
 
+// The same arithmetic as the generated loop, operation by operation.
 bool Rk4Loop::run_interpreted(Rk4Control& c) {
   const std::size_t n = step_.states.size();
   const double h = c.step;
   double* r = registers_.data();
-  const auto move = [&](double by, const std::vector<double>& k) {
-    for (std::size_t i = 0; i < n; ++i) stage_[i] = z_[i] + by * k[i];
+  double *first = kept_.data(), *gathered = first + n, *seen = first + 2 * n;
+  double since = 0.0;  // the slow states took their step
+  const auto move = [&](double by, const double* k) {
+    for (std::size_t i = 0; i < n; ++i)
+      stage_[i] = is_slow(i) ? z_[i] + (since + by) * first[i] : z_[i] + by * k[i];
   };
   const auto jumps_at = [&](double t) {
     if (step_.jumps < 0) return 0.0;
     r[step_.jump_time] = t;
-    interpret(step_.program, 7, r);
+    interpret(step_.program, 8, r);
     return r[step_.jumps];
+  };
+  // Slopes at a beginning: of slow states only what was seen, unless nothing is known of them yet.
+  const auto begin = [&](double t, double after) {
+    for (std::size_t i = 0; i < n; ++i) stage_[i] = is_slow(i) ? z_[i] + (since + after) * first[i] : z_[i];
+    if (!evaluate(c, t, stage_.data(), k_[3].data())) return false;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!is_slow(i) || (c.index == 0 && after == 0.0)) first[i] = k_[3][i];
+      seen[i] = k_[3][i];
+    }
+    return true;
   };
   c.event = 0;
   double signature = jumps_at(h * static_cast<double>(c.index) + aside * h);
   for (std::int64_t step = 0; step < c.steps; ++step) {
     const double t = h * static_cast<double>(c.index), end = h * static_cast<double>(c.index + 1);
+    since = h * static_cast<double>(c.slow_phase);
     const double next = jumps_at(end + aside * h);
     const bool jump = next != signature;
     const double offset = jump ? aside * h : 0.0;
     signature = next;
-    if (c.fresh && !evaluate(c, t + (step_.jumps < 0 ? 0.0 : aside * h), z_.data(), k_[0].data()))
-      return false;
-    move(0.5 * h, k_[0]);
+    if (c.fresh && !begin(t + (step_.jumps < 0 ? 0.0 : aside * h), 0.0)) return false;
+    move(0.5 * h, first);
     if (!evaluate(c, t + 0.5 * h, stage_.data(), k_[1].data())) return false;
-    move(0.5 * h, k_[1]);
+    move(0.5 * h, k_[1].data());
     if (!evaluate(c, t + 0.5 * h, stage_.data(), k_[2].data())) return false;
-    move(h, k_[2]);
+    move(h, k_[2].data());
     if (!evaluate(c, end - offset, stage_.data(), k_[3].data())) return false;
     for (std::size_t i = 0; i < n; ++i)
-      z_[i] = z_[i] + h / 6.0 * (k_[0][i] + 2.0 * (k_[1][i] + k_[2][i]) + k_[3][i]);
+      if (!is_slow(i)) z_[i] = z_[i] + h / 6.0 * (first[i] + 2.0 * (k_[1][i] + k_[2][i]) + k_[3][i]);
     ++c.index;
     const bool sample = ++c.phase == c.stride;
     if (sample) c.phase = 0;
-    if (!jump || sample)
-      if (!evaluate(c, end - offset, z_.data(), k_[0].data())) return false;
+    std::copy(seen, seen + n, k_[0].begin());
+    if ((!jump || sample || step_.slow_steps > 1) && !begin(end - offset, h)) return false;
+    for (std::size_t i = 0; i < n; ++i)
+      if (is_slow(i)) gathered[i] = gathered[i] + 0.5 * h * (k_[0][i] + seen[i]);
     if (sample) {
-      interpret(step_.program, 5, r);
-      interpret(step_.program, 6, r);
+      for (int section : {5, 6, 7}) interpret(step_.program, section, r);
       for (std::int32_t output : step_.outputs) *c.rows++ = r[output];
     }
-    if (jump && !evaluate(c, end + offset, z_.data(), k_[0].data())) return false;
+    if (jump && !begin(end + offset, h)) return false;
+    if (++c.slow_phase >= step_.slow_steps) {
+      for (std::size_t i = 0; i < n; ++i)
+        if (is_slow(i)) {
+          first[i] = gathered[i] / (h * static_cast<double>(step_.slow_steps));
+          z_[i] = z_[i] + gathered[i];
+          gathered[i] = 0.0;
+        }
+      c.slow_phase = 0;
+    }
     c.fresh = 0;
     if (step_.event < 0) continue;
-    interpret(step_.program, 5, r);
+    for (int section : {5, 6}) interpret(step_.program, section, r);
     if (r[step_.event] == 0.0) continue;
     c.event = 1;
     if (step_.stop >= 0 && r[step_.stop] != 0.0) {
       c.stopped = 1;
       if (sample) return true;  // its row is written
-      interpret(step_.program, 6, r);
+      interpret(step_.program, 7, r);
       for (std::int32_t output : step_.outputs) *c.rows++ = r[output];
     }
     return true;
   }
-  if (step_.event >= 0) interpret(step_.program, 5, r);
+  if (step_.event >= 0)
+    for (int section : {5, 6}) interpret(step_.program, section, r);
   return true;
 }
 
@@ -153,7 +180,7 @@ std::string c_rk4_loop(const Rk4Program& step) {
   out +=
       "typedef struct { double step; long long index, steps, stride, phase, max_iterations, "
       "fixed_iterations;\n"
-      "  double* rows; long long iterations, worst, fresh, event, stopped; } tellegen_control;\n"
+      "  double* rows; long long iterations, worst, fresh, event, stopped, slow_phase; } tellegen_control;\n"
       "int tellegen_rk4(double* w, double* zs, double* ks, tellegen_control* c) {\n"
       "  const double h = c->step, h2 = 0.5 * h, h6 = h / 6.0;\n"
       "  long long index = c->index, phase = c->phase, k; const long long steps = c->steps, stride = "
@@ -170,11 +197,18 @@ std::string c_rk4_loop(const Rk4Program& step) {
   for (std::int32_t r = 0; r < program.registers; ++r)
     if (used[r])
       out += loaded[r] ? fmt::format("  double r{0} = w[{0}];\n", r) : fmt::format("  double r{} = 0;\n", r);
-  for (std::size_t i = 0; i < n; ++i)
-    out += fmt::format("  double z{0} = zs[{0}], a{0} = ks[{0}], s{0} = 0, b{0} = 0, m{0} = 0;\n", i);
+  const bool any_slow = step.slow_steps > 1;
+  const auto slow = [&](std::size_t i) { return any_slow && step.slow[i]; };
+  for (std::size_t i = 0; i < n; ++i) {
+    out += fmt::format("  double z{0} = zs[{0}], a{0} = ks[{0}], s{0} = 0;\n", i);
+    // Of a slow state m is the change gathered, b the slope last seen.
+    out += slow(i) ? fmt::format("  double m{0} = ks[{1}], b{0} = ks[{2}];\n", i, n + i, 2 * n + i)
+                   : fmt::format("  double m{0} = 0, b{0} = 0;\n", i);
+  }
+  if (any_slow) out += "  long long slow_phase = c->slow_phase; double since;\n";
   const auto jumps_at = [&](const char* t, const char* indent) {
     return fmt::format("{0}r{1} = {2} + {3} * h;\n", indent, step.jump_time, t, aside) +
-           instructions(7, indent);
+           instructions(8, indent);
   };
   out += "  c->event = 0;\n";
   if (step.jumps >= 0)
@@ -184,25 +218,27 @@ std::string c_rk4_loop(const Rk4Program& step) {
   if (step.jumps >= 0)
     out += jumps_at("end", "    ") +
            fmt::format("    jump = r{0} != signature; signature = r{0};\n", step.jumps);
+  if (any_slow) out += "    since = h * (double)slow_phase;\n";
   out += "    stage = c->fresh ? 0 : 1; sample = 0;\n";
   const auto plus = [&](const char* t, char sign) {
     return step.jumps < 0 ? std::string(t) : fmt::format("{0} {1} (jump ? {2} * h : 0.0)", t, sign, aside);
   };
   // Stages 0 to 3; 4: the slopes at the end, 5: the same from the right.
   out += "    for (;;) {\n      switch (stage) {\n";
-  const auto stage = [&](int number, const std::string& at, const std::string& factor, const char* from) {
+  const auto stage = [&](int number, const std::string& at, const char* after, const char* from) {
     out += fmt::format("        case {}: at = {};", number, at);
     for (std::size_t i = 0; i < n; ++i)
-      out += factor.empty() ? fmt::format(" s{0} = z{0};", i)
-                            : fmt::format(" s{0} = z{0} + {1} * {2}{0};", i, factor, from);
+      out += slow(i) ? fmt::format(" s{0} = z{0} + (since + {1}) * a{0};", i, after)
+             : *from ? fmt::format(" s{0} = z{0} + {1} * {2}{0};", i, after, from)
+                     : fmt::format(" s{0} = z{0};", i);
     out += " break;\n";
   };
-  stage(0, step.jumps < 0 ? "t" : fmt::format("t + {} * h", aside), "", "");
+  stage(0, step.jumps < 0 ? "t" : fmt::format("t + {} * h", aside), "0.0", "");
   stage(1, "t + h2", "h2", "a");
   stage(2, "t + h2", "h2", "b");
   stage(3, plus("end", '-'), "h", "b");
-  stage(4, plus("end", '-'), "", "");
-  stage(5, plus("end", '+'), "", "");
+  stage(4, plus("end", '-'), "h", "");
+  stage(5, plus("end", '+'), "h", "");
   out += "        default: at = 0.0;\n      }\n";
   if (step.time >= 0) {
     out += fmt::format("      if (at != last) {{\n        r{} = at; last = at;\n", step.time);
@@ -225,35 +261,47 @@ std::string c_rk4_loop(const Rk4Program& step) {
   }
   out += instructions(4, "      ");
   // What each stage does with its slopes: a keeps the first, b the last, m the sum of the two in the middle.
-  const auto each = [&](const std::string& what) {
+  const auto each = [&](const std::string& what, const std::string& of_slow = "") {
     std::string text;
     for (std::size_t i = 0; i < n; ++i)
-      text += fmt::format(fmt::runtime(what), fmt::arg("i", i), fmt::arg("k", step.slopes[i]));
+      text += fmt::format(fmt::runtime(slow(i) ? of_slow : what), fmt::arg("i", i),
+                          fmt::arg("k", step.slopes[i]));
     return text;
   };
+  const std::string slow_slopes = any_slow ? instructions(5, "          ") : "";
   out += "      switch (stage) {\n";
-  out += "        case 0: " + each("a{i} = r{k}; ") + "stage = 1; continue;\n";
+  out += "        case 0:\n" + slow_slopes + "          " +
+         each("a{i} = r{k}; ", "if (index == 0) a{i} = r{k}; b{i} = r{k}; ") + "stage = 1; continue;\n";
   out += "        case 1: " + each("b{i} = r{k}; m{i} = r{k}; ") + "stage = 2; continue;\n";
   out += "        case 2: " + each("b{i} = r{k}; m{i} = m{i} + r{k}; ") + "stage = 3; continue;\n";
   out += "        case 3: " + each("z{i} = z{i} + h6 * (a{i} + 2.0 * m{i} + r{k}); ") +
          "++index; if (++phase == stride) { phase = 0; sample = 1; }\n";
-  out += step.jumps >= 0 ? "          stage = jump && !sample ? 5 : 4; continue;\n"
-                         : "          stage = 4; continue;\n";
-  out += "        case 4: " + each("a{i} = r{k}; ") + "\n          if (sample) {\n" +
-         instructions(5, "            ") + instructions(6, "            ");
+  out += step.jumps >= 0 && !any_slow ? "          stage = jump && !sample ? 5 : 4; continue;\n"
+                                      : "          stage = 4; continue;\n";
+  out += "        case 4:\n" + slow_slopes + "          " +
+         each("a{i} = r{k}; ", "m{i} = m{i} + h2 * (b{i} + r{k}); b{i} = r{k}; ") +
+         "\n          if (sample) {\n" + (any_slow ? "" : instructions(5, "            ")) +
+         instructions(6, "            ") + instructions(7, "            ");
   for (std::int32_t r : step.outputs) out += fmt::format("            *rows++ = r{};\n", r);
   out += "          }\n";
   if (step.jumps >= 0)
-    out += "          if (jump) { stage = 5; continue; }\n          break;\n        case 5: " +
-           each("a{i} = r{k}; ") + "\n";
-  out += "          break;\n        default: break;\n      }\n      break;\n    }\n    c->fresh = 0;\n";
+    out += "          if (jump) { stage = 5; continue; }\n          break;\n        case 5:\n" + slow_slopes +
+           "          " + each("a{i} = r{k}; ", "b{i} = r{k}; ") + "\n";
+  out += "          break;\n        default: break;\n      }\n      break;\n    }\n";
+  if (any_slow) {
+    out += fmt::format("    if (++slow_phase >= {}) {{ ", step.slow_steps) +
+           each("", fmt::format("a{{i}} = m{{i}} / (h * (double){}); z{{i}} = z{{i}} + m{{i}}; m{{i}} = 0; ",
+                                step.slow_steps)) +
+           "slow_phase = 0; }\n";
+  }
+  out += "    c->fresh = 0;\n";
   if (step.event >= 0) {
-    out += instructions(5, "    ");
+    out += instructions(5, "    ") + instructions(6, "    ");
     out += fmt::format("    if (r{} != 0.0) {{\n      c->event = 1;\n", step.event);
     if (step.stop >= 0) {
       out += fmt::format("      if (r{} != 0.0) {{\n        c->stopped = 1;\n        if (!sample) {{\n",
                          step.stop);
-      out += instructions(6, "          ");
+      out += instructions(7, "          ");
       for (std::int32_t r : step.outputs) out += fmt::format("          *rows++ = r{};\n", r);
       out += "        }\n      }\n";
     }
@@ -262,7 +310,11 @@ std::string c_rk4_loop(const Rk4Program& step) {
   out += "  }\n";
   if (step.error >= 0) out += "done:\n";
   out += "  c->index = index; c->phase = phase; c->rows = rows;\n";
-  for (std::size_t i = 0; i < n; ++i) out += fmt::format("  zs[{0}] = z{0}; ks[{0}] = a{0};\n", i);
+  for (std::size_t i = 0; i < n; ++i) {
+    out += fmt::format("  zs[{0}] = z{0}; ks[{0}] = a{0};\n", i);
+    if (slow(i)) out += fmt::format("  ks[{1}] = m{0}; ks[{2}] = b{0};\n", i, n + i, 2 * n + i);
+  }
+  if (any_slow) out += "  c->slow_phase = slow_phase;\n";
   for (std::int32_t r = 0; r < program.registers; ++r)
     if (stored[r]) out += fmt::format("  w[{0}] = r{0};\n", r);
   out += "  return status;\n}\nvoid tellegen_prepare(double* w) {\n";

@@ -7,13 +7,18 @@
 //   section 2  state     functions of time and states
 //   section 3  iterate   Newton on the few unknowns that have no formula, until `error` <= 1
 //   section 4  slopes    with the unknowns found
-//   section 5  updates   of discrete variables, after each step
-//   section 6  output    at samples only
-//   section 7  jumps     one number that changes where a function of time jumps
+//   section 5  slow      slopes of slow states, after each step
+//   section 6  updates   of discrete variables, after each step
+//   section 7  output    at samples only
+//   section 8  jumps     one number that changes where a function of time jumps
 //
 // The slopes at the end of a step are those of the first stage of the next, unless a function of time jumps
 // there: it is taken from its left at the end of the step and from its right at the beginning of the next
 // (1e-9 of a step aside, so that rounding cannot put the jump on the wrong side).
+//
+// Slow states take one step in `slow_steps`. In between they go on along a straight line, with the slope of
+// the last such step; their own slopes are looked at once a step and gathered (trapezoidal), so that a ripple
+// faster than their step does not mislead them: of second order in the long step.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +34,16 @@ namespace tellegen {
 struct Rk4Program {
   Program program;
   std::int32_t time = -1;
-  std::vector<std::int32_t> states, slopes;  // input registers, registers of section 4
+  std::vector<std::int32_t> states, slopes;  // input registers, registers of section 4 (5 of slow ones)
+  std::vector<char> slow;                    // per state
+  std::int64_t slow_steps = 1;
   std::vector<std::int32_t> iterates, next,
       solutions;            // inputs of section 3, its results, inputs of section 4
   std::int32_t error = -1;  // of the last iteration; -1: nothing to iterate
   std::vector<std::int32_t> outputs;
-  std::int32_t event = -1, stop = -1;       // registers of section 5; not 0 after a step: the loop returns
+  std::int32_t event = -1, stop = -1;       // registers of section 6; not 0 after a step: the loop returns
   std::vector<std::int32_t> watched;        // registers that can be read after run()
-  std::int32_t jump_time = -1, jumps = -1;  // input and register of section 7; -1: nothing jumps
+  std::int32_t jump_time = -1, jumps = -1;  // input and register of section 8; -1: nothing jumps
 };
 
 // Layout shared with the generated C.
@@ -50,6 +57,7 @@ struct Rk4Control {
   std::int64_t iterations = 0, worst = 0;
   std::int64_t fresh = 1;  // the slopes of the first stage are not known
   std::int64_t event = 0, stopped = 0;
+  std::int64_t slow_phase = 0;  // steps since the slow states took theirs
 };
 
 class Rk4Loop {
@@ -66,10 +74,12 @@ class Rk4Loop {
   bool run(Rk4Control& control);  // false where an iteration did not converge
 
  private:
+  bool is_slow(std::size_t state) const { return step_.slow_steps > 1 && step_.slow[state]; }
   bool run_interpreted(Rk4Control& control);
   bool evaluate(Rk4Control& control, double t, const double* states, double* slopes);
   Rk4Program step_;
   std::vector<double> registers_, z_, stage_, k_[4];
+  std::vector<double> kept_;  // of each state: first slopes; of slow ones gathered change, slope last seen
   std::shared_ptr<const CompiledCode> code_;
   int (*run_)(double*, double*, double*, Rk4Control*) = nullptr;
   void (*prepare_)(double*) = nullptr;

@@ -29,9 +29,11 @@ struct SimulationOptions {
   bool refactor = false;              // factorise in every iteration, even a constant tangent
   int event_bisections =
       1;  // 0: as the model says, or 1; a fixed step in which an event falls is done again in so many parts
-  std::vector<std::string> external;  // inputs that are set from outside while the model runs
-  std::string stop_watch;             // the run ends when this watch sees (stop.h); empty: at `stop`
-  bool compile = true;                // false: interpret everything
+  std::vector<std::string> slow = {};  // rk4: domains and states that take one step in slow_steps
+  int slow_steps = 0;                  // 0: as the model says, or 1
+  std::vector<std::string> external;   // inputs that are set from outside while the model runs
+  std::string stop_watch;              // the run ends when this watch sees (stop.h); empty: at `stop`
+  bool compile = true;                 // false: interpret everything
 };
 
 struct Statistics {

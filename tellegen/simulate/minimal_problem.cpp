@@ -5,7 +5,9 @@
 namespace tellegen {
 
 MinimalProblem::MinimalProblem(const Problem& full)
-    : form(minimal_form(*full.system, full.storage)), system(as_system(*full.system, form)) {
+    : full(full.system),
+      form(minimal_form(*full.system, full.storage)),
+      system(as_system(*full.system, form)) {
   const EquationSystem& tableau = *full.system;
   problem.system = &system;
   problem.storage.is_state.assign(form.states.size(), 1);

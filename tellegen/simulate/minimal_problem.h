@@ -12,6 +12,7 @@ struct MinimalProblem {
   explicit MinimalProblem(const Problem& full);
   MinimalProblem(const MinimalProblem&) = delete;
   MinimalProblem& operator=(const MinimalProblem&) = delete;
+  const EquationSystem* full;  // what the form was made of
   MinimalForm form;
   EquationSystem system;  // the form as a system: columns are states, then unknowns
   Problem problem;        // on that system

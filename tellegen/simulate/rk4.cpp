@@ -19,6 +19,7 @@
 
 #include "tellegen/equations/explicit_form.h"
 #include "tellegen/equations/exponentials.h"
+#include "tellegen/model/reading.h"
 #include "tellegen/program/batch.h"
 #include "tellegen/program/rk4_loop.h"
 #include "tellegen/simulate/discrete.h"
@@ -477,6 +478,47 @@ class ExplicitRk4 : public Integrator {
     return fmt::format("; linearised at the start, steps up to {:.3g} s are stable", stable_step_);
   }
 
+  // Of a state that is an edge's variable; empty where it is one of a component's own.
+  static std::string rate_domain(const EquationSystem& system, std::int32_t rate) {
+    const Rate& r = system.rates[rate];
+    const Group& group = system.groups[r.group];
+    const LocalSymbol& symbol = group.symbols[r.symbol];
+    if (symbol.what != LocalSymbol::What::across && symbol.what != LocalSymbol::What::through) return {};
+    const Model& model = *system.model;
+    const Kind& kind = model.kinds[model.components[group.components[r.member]].kind];
+    return model.domains[kind.edges[symbol.index].domain].name;
+  }
+
+  // Which states the user calls slow, by name or by domain.
+  static std::vector<char> slow_states(const MinimalProblem& minimal) {
+    const SimulationOptions& options = minimal.problem.options;
+    std::vector<char> slow(minimal.form.states.size(), 0);
+    if (options.slow_steps <= 1) return slow;
+    const EquationSystem& system = *minimal.full;
+    const Model& model = *system.model;
+    std::vector<std::string> known;
+    for (std::size_t k = 0; k < slow.size(); ++k) {
+      const std::int32_t rate = minimal.form.state_rates[k];
+      const std::string domain = rate_domain(system, rate);
+      known.push_back(rate_name(system, rate));
+      if (!domain.empty() && std::find(known.begin(), known.end(), domain) == known.end())
+        known.push_back(domain);
+      slow[k] = std::any_of(options.slow.begin(), options.slow.end(), [&](const std::string& name) {
+        return name == domain || name == rate_name(system, rate);
+      });
+    }
+    for (const std::string& name : options.slow)
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        throw ModelError({{model.file.string(), 0},
+                          "T310",
+                          fmt::format("'{}' is to be slow, and is no state or domain with states", name),
+                          {did_you_mean(name, known), "slow can be: " + joined(known)}});
+    if (std::all_of(slow.begin(), slow.end(), [](char s) { return s; }))
+      throw ModelError(
+          {{model.file.string(), 0}, "T310", "every state is to be slow", {"lengthen the step instead"}});
+    return slow;
+  }
+
   static std::optional<Built> build(const MinimalProblem& minimal, const ExplicitForm& form,
                                     std::vector<ExprMap<double>> points) {
     const MinimalForm& m = minimal.form;
@@ -530,21 +572,22 @@ class ExplicitRk4 : public Integrator {
       roots.push_back({largest, 3});
     }
     const std::size_t first_slope = roots.size();
-    for (Expr f : m.derivatives) root(f, 4);
+    const std::vector<char> slow = slow_states(minimal);
+    for (std::size_t k = 0; k < m.states.size(); ++k) root(m.derivatives[k], slow[k] ? 5 : 4);
     const std::size_t first_output = roots.size();
-    for (Expr o : minimal.problem.outputs) root(o, 6);
+    for (Expr o : minimal.problem.outputs) root(o, 7);
     const std::size_t first_update = roots.size();
     Expr changes = pool.number(0);
     bool any = false;
     for (std::size_t k = 0; k < minimal.system.discrete.size(); ++k) {
       const Discrete& d = minimal.system.discrete[k];
-      root(d.update, 5);
+      root(d.update, 6);
       if (d.every != 0.0 || d.external) continue;
       any = true;
       changes = changes + pool.call("ne", {d.update, discrete_symbol(minimal.system, static_cast<int>(k))});
     }
     const std::size_t event = roots.size();
-    if (any) root(changes, 5);
+    if (any) root(changes, 6);
     std::vector<Expr> all;
     for (const auto& [symbol, value] : form.solved) all.push_back(value);
     all.insert(all.end(), form.residuals.begin(), form.residuals.end());
@@ -552,13 +595,15 @@ class ExplicitRk4 : public Integrator {
     const std::size_t jumps_root = roots.size(), jump_input = inputs.size();
     const Expr jumps = jumps_in_time(pool, all, inputs), later = pool.symbol("~later");
     if (jumps) {
-      inputs.push_back({later, 7});
-      roots.push_back({substitute(jumps, {{pool.symbol("t"), later}}), 7});
+      inputs.push_back({later, 8});
+      roots.push_back({substitute(jumps, {{pool.symbol("t"), later}}), 8});
     }
 
     Built built;
     Rk4Program& step = built.program;
-    step.program = make_program(pool, inputs, list.list(), roots, 8, 5);
+    step.program = make_program(pool, inputs, list.list(), roots, 9, 5);
+    step.slow = slow;
+    step.slow_steps = std::max(1, minimal.problem.options.slow_steps);
     const auto reg = [&](std::size_t k) { return step.program.roots[k]; };
     std::size_t input = 0;
     step.time = static_cast<std::int32_t>(input++);
@@ -610,6 +655,11 @@ std::unique_ptr<Integrator> minimal_rk4(const Problem& problem) {
   // Without states there is nothing to integrate, only events to follow.
   if (problem.storage.state_count() > 0)
     if (auto made = ExplicitRk4::make(problem)) return made;
+  if (problem.options.slow_steps > 1)
+    throw ModelError({{problem.system->model->file.string(), 0},
+                      "T310",
+                      "no part of this model can be stepped less often: its rates have no formulas",
+                      {"leave out slow_steps"}});
   return std::make_unique<IteratedRk4>(problem);
 }
 

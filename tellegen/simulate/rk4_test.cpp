@@ -85,5 +85,62 @@ c = { kind = "electrical.capacitor", p = "k", n = "datum", C = 0.1 }
   EXPECT_NEAR(rk4.last("d.i"), tr.last("d.i"), 1e-6);
 }
 
+// A fast circuit whose loss heats a slow body, whose temperature drives the circuit.
+constexpr const char* warming = R"toml(
+e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "10*sin(300*t) + 0.02*(body.T - 300)" }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = 1 }
+c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1e-3 }
+q = { kind = "thermal.heat_source", p = "datum", n = "body", Q = "r.v*r.i" }
+m = { kind = "thermal.capacitor", p = "body", n = "datum", C = 0.5, T0 = 300 }
+w = { kind = "thermal.resistor", p = "body", n = "datum", R = 10 }
+)toml";
+
+SimulationOptions slow_options(int steps, bool compile = false) {
+  SimulationOptions options = options_of("rk4", 0.5, 1e-4);
+  options.slow = {"thermal"};
+  options.slow_steps = steps;
+  options.compile = compile;
+  return options;
+}
+
+TEST(Rk4, slow_states_are_of_second_order_in_their_step) {
+  const TestRun every(warming, slow_options(1), {"body.T"});
+  double apart[2];
+  for (int k = 0; k < 2; ++k) {
+    const TestRun slow(warming, slow_options(5 << k), {"body.T"});
+    apart[k] = 0.0;
+    for (std::size_t row = 0; row < slow.result.t.size(); ++row)
+      apart[k] = std::max(apart[k], std::abs(slow.result.values[row] - every.result.values[row]));
+  }
+  EXPECT_LT(apart[0], 2e-3);  // of some 40 K
+  EXPECT_GT(apart[0], 1e-7);
+  EXPECT_NEAR(std::log2(apart[1] / apart[0]), 2.0, 0.7);
+}
+
+TEST(Rk4, slow_states_compiled_and_interpreted_are_equal) {
+  const TestRun interpreted(warming, slow_options(7), {"body.T", "b.v"}),
+      compiled(warming, slow_options(7, true), {"body.T", "b.v"});
+  EXPECT_EQ(interpreted.result.values, compiled.result.values);
+}
+
+TEST(Rk4, what_cannot_be_slow_is_a_fault) {
+  const auto fault = [](const SimulationOptions& options) -> std::string {
+    try {
+      TestRun(warming, complete_options(model_of(warming), options), {"body.T"});
+    } catch (const ModelError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  SimulationOptions options = slow_options(10);
+  options.slow = {"termal"};
+  EXPECT_NE(fault(options).find("did you mean 'thermal'?"), std::string::npos) << fault(options);
+  options.slow = {"thermal", "electrical"};
+  EXPECT_NE(fault(options).find("every state"), std::string::npos) << fault(options);
+  options = slow_options(10);
+  options.method = "bdf2";
+  EXPECT_NE(fault(options).find("by rk4 only"), std::string::npos) << fault(options);
+}
+
 }  // namespace
 }  // namespace tellegen

@@ -47,6 +47,8 @@ SimulationOptions complete_options(const Model& model, SimulationOptions given) 
   if (given.sample == 0.0) given.sample = said.sample.value_or(0.0);
   if (given.iterations == 0) given.iterations = said.iterations.value_or(0);
   if (given.event_bisections == 0) given.event_bisections = said.event_bisections.value_or(0);
+  if (given.slow.empty()) given.slow = said.slow;
+  if (given.slow_steps == 0) given.slow_steps = said.slow_steps.value_or(1);
   if (given.tolerance == unset.tolerance) given.tolerance = said.tolerance.value_or(unset.tolerance);
   if (given.method.empty()) given.method = said.method.value_or("bdf3");
   if (given.form.empty()) given.form = said.form.value_or("auto");
@@ -77,6 +79,11 @@ SimulationOptions complete_options(const Model& model, SimulationOptions given) 
   if (given.sample != 0.0) positive("sample", given.sample);
   if (given.event_bisections < 0 || given.event_bisections > 40)
     wrong("event_bisections must be from 0 to 40", {"20 find an event to a millionth of the step"});
+  if (given.slow_steps > 1 && given.slow.empty())
+    wrong("slow_steps without anything that is slow", {"name domains or states: slow = [\"thermal\"]"});
+  if (given.slow_steps > 1 && given.method != "rk4")
+    wrong(fmt::format("parts of a model can be stepped less often by rk4 only, not by {}", given.method),
+          {"choose method rk4, or leave out slow_steps"});
   if (given.iterations < 0) wrong("iterations must not be negative", {});
   if (!(given.tolerance > 0.0)) wrong("tolerance must be positive", {});
   if (given.sample > given.stop && given.stop > 0.0)
