@@ -184,8 +184,7 @@ void TwinModel::name_states(const Model& model) {
     }
 }
 
-// Sections: 0 constants, 1 residuals and their Jacobian, 2 everything else that a step needs, 3 quantities
-// and the storage coefficients.
+// A section may use what those before it have found: see Section.
 void TwinModel::build_program(bool compile) {
   const MinimalForm& form = problem_->form;
   Pool& pool = *augmented_.model.pool;
@@ -242,27 +241,27 @@ void TwinModel::build_program(bool compile) {
     for (Expr e : of) {
       Expr slope = derivative(e, t);
       for (std::size_t k = 0; k < inputs_.size(); ++k) slope = slope + derivative(e, inputs_[k]) * slopes[k];
-      roots.push_back({slope, 2});
+      roots.push_back({slope, rate_slopes});
     }
     return first;
   };
-  roots_.g = values(form.residuals, 1);
-  roots_.gw = slopes_of(form.residuals, form.unknowns, 1);
-  roots_.f = values(form.derivatives, 2);
-  roots_.fx = slopes_of(form.derivatives, form.states, 2);
-  roots_.fw = slopes_of(form.derivatives, form.unknowns, 2);
+  roots_.g = values(form.residuals, residuals);
+  roots_.gw = slopes_of(form.residuals, form.unknowns, residuals);
+  roots_.y = values(reading_formulas_, sensor_readings);
+  roots_.f = values(form.derivatives, state_rates);
+  roots_.gx = slopes_of(form.residuals, form.states, reading_slopes);
+  roots_.yx = slopes_of(reading_formulas_, form.states, reading_slopes);
+  roots_.yw = slopes_of(reading_formulas_, form.unknowns, reading_slopes);
+  roots_.fx = slopes_of(form.derivatives, form.states, rate_slopes);
+  roots_.fw = slopes_of(form.derivatives, form.unknowns, rate_slopes);
   roots_.ft = time_slopes(form.derivatives);
-  roots_.gx = slopes_of(form.residuals, form.states, 2);
   roots_.gt = time_slopes(form.residuals);
-  roots_.y = values(reading_formulas_, 2);
-  roots_.yx = slopes_of(reading_formulas_, form.states, 2);
-  roots_.yw = slopes_of(reading_formulas_, form.unknowns, 2);
-  roots_.q = values(quantity_formulas_, 3);
-  roots_.qx = slopes_of(quantity_formulas_, form.states, 3);
-  roots_.qw = slopes_of(quantity_formulas_, form.unknowns, 3);
-  roots_.c = values(coefficient_formulas_, 3);
-  roots_.cx = slopes_of(coefficient_formulas_, form.states, 3);
-  roots_.cw = slopes_of(coefficient_formulas_, form.unknowns, 3);
+  roots_.q = values(quantity_formulas_, the_rest);
+  roots_.qx = slopes_of(quantity_formulas_, form.states, the_rest);
+  roots_.qw = slopes_of(quantity_formulas_, form.unknowns, the_rest);
+  roots_.c = values(coefficient_formulas_, the_rest);
+  roots_.cx = slopes_of(coefficient_formulas_, form.states, the_rest);
+  roots_.cw = slopes_of(coefficient_formulas_, form.unknowns, the_rest);
 
   constant_ = true;
   ExprMap<char> varying{{t, 1}};
@@ -275,13 +274,14 @@ void TwinModel::build_program(bool compile) {
   };
   const std::size_t n = form.states.size(), m = form.unknowns.size();
   fixed(roots_.gw, m * m);
-  fixed(roots_.fx, n * n);
-  fixed(roots_.fw, n * m);
   fixed(roots_.gx, m * n);
   fixed(roots_.yx, sensors_ * n);
   fixed(roots_.yw, sensors_ * m);
+  constant_readings_ = constant_;
+  fixed(roots_.fx, n * n);
+  fixed(roots_.fw, n * m);
 
-  Program program = make_program(pool, inputs, {}, roots, 4);
+  Program program = make_program(pool, inputs, {}, roots, section_count);
   const std::vector<std::int32_t> exports = program.roots;
   batch_ = std::make_unique<Batch>(std::move(program),
                                    std::vector<InputSource>(inputs.size(), InputSource::uniform), exports, 1);
@@ -291,6 +291,9 @@ void TwinModel::build_program(bool compile) {
   if (compile)
     if (const auto code = compile_c(batch_->c_source("twin"))) batch_->use(code, "twin");
   batch_->run(0, nullptr);
+  // Slopes of readings that are constant are found here, once.
+  for (int section : {residuals, sensor_readings, state_rates, reading_slopes}) batch_->run(section, nullptr);
+  for (std::int32_t r : batch_->program().roots) root_at_.push_back(batch_->array(r));
 
   w_ = Eigen::Map<const Vector>(problem_->problem.initial.x.data() + n, static_cast<long>(m));
   const auto nl = static_cast<long>(n), ml = static_cast<long>(m);
@@ -320,7 +323,7 @@ bool TwinModel::solve(const Vector& x, double t, const double* u) {
   for (int iteration = 0;; ++iteration) {
     for (Eigen::Index i = 0; i < w_.size(); ++i)
       batch_->uniform(static_cast<std::int32_t>(n + static_cast<std::size_t>(i))) = w_[i];
-    batch_->run(1, nullptr);
+    batch_->run(residuals, nullptr);
     if (w_.size() == 0) return true;
     read(residual_, roots_.g);
     read(gw_, roots_.gw);
@@ -338,59 +341,88 @@ void TwinModel::eliminate(Matrix& by_state, const Matrix& by_unknown) {
   if (w_.size() > 0) by_state.noalias() -= by_unknown * wx_;
 }
 
+// What has to be known of the residuals before slopes can be told.
+void TwinModel::find_unknown_slopes() {
+  if (w_.size() == 0) return;
+  read(gx_, roots_.gx);
+  wx_ = lu_.solve(gx_);
+}
+
 bool TwinModel::evaluate(const Vector& x, double t, const double* u, const double* du, TwinPoint& point) {
   for (std::size_t k = 0; k < inputs_.size(); ++k)
     batch_->uniform(static_cast<std::int32_t>(input_du_ + k)) = du ? du[k] : 0.0;
   if (!solve(x, t, u)) return false;
-  batch_->run(2, nullptr);
+  for (int section : {sensor_readings, state_rates, reading_slopes, rate_slopes})
+    batch_->run(section, nullptr);
   const auto n = x.size();
   point.rates.resize(n), point.by_time.resize(n), point.by_state.resize(n, n);
-  point.readings.resize(static_cast<long>(sensors_)),
-      point.readings_by_state.resize(static_cast<long>(sensors_), n);
   read(point.rates, roots_.f);
   read(point.by_state, roots_.fx);
   read(point.by_time, roots_.ft);
-  read(point.readings, roots_.y);
-  read(point.readings_by_state, roots_.yx);
+  find_unknown_slopes();
+  read_readings(point, n);
   if (w_.size() > 0) {
-    read(gx_, roots_.gx);
     read(gt_, roots_.gt);
-    wx_ = lu_.solve(gx_);
     wt_ = lu_.solve(gt_);
     read(fw_, roots_.fw);
-    read(yw_, roots_.yw);
     eliminate(point.by_state, fw_);
-    eliminate(point.readings_by_state, yw_);
     point.by_time.noalias() -= fw_ * wt_;
   }
   return true;
 }
 
+void TwinModel::read_readings(TwinPoint& point, Eigen::Index n) {
+  point.readings.resize(static_cast<long>(sensors_)),
+      point.readings_by_state.resize(static_cast<long>(sensors_), n);
+  read(point.readings, roots_.y);
+  read(point.readings_by_state, roots_.yx);
+  if (w_.size() == 0) return;
+  read(yw_, roots_.yw);
+  eliminate(point.readings_by_state, yw_);
+}
+
+bool TwinModel::evaluate_readings(const Vector& x, double t, const double* u, TwinPoint& point) {
+  if (!solve(x, t, u)) return false;
+  batch_->run(sensor_readings, nullptr);
+  if (!constant_readings_ || w_.size() > 0) {
+    batch_->run(state_rates, nullptr);
+    batch_->run(reading_slopes, nullptr);
+    find_unknown_slopes();
+  }
+  read_readings(point, x.size());
+  return true;
+}
+
 bool TwinModel::rates(const Vector& x, double t, const double* u, Vector& f) {
   if (!solve(x, t, u)) return false;
-  batch_->run(2, nullptr);
+  batch_->run(sensor_readings, nullptr);
+  batch_->run(state_rates, nullptr);
   read(f, roots_.f);
   return true;
 }
 
 bool TwinModel::readings(const Vector& x, double t, const double* u, Vector& y) {
   if (!solve(x, t, u)) return false;
-  batch_->run(2, nullptr);
+  batch_->run(sensor_readings, nullptr);
   read(y, roots_.y);
   return true;
 }
 
+// All sections, for what is told now and then.
+void TwinModel::run_all() {
+  for (int section : {sensor_readings, state_rates, reading_slopes, rate_slopes, the_rest})
+    batch_->run(section, nullptr);
+  find_unknown_slopes();
+}
+
 bool TwinModel::quantities_at(const Vector& x, double t, const double* u, Vector& value, Matrix& by_state) {
   if (!solve(x, t, u)) return false;
-  batch_->run(2, nullptr);
-  batch_->run(3, nullptr);
+  run_all();
   value.resize(static_cast<long>(quantity_formulas_.size()));
   by_state.resize(static_cast<long>(quantity_formulas_.size()), x.size());
   read(value, roots_.q);
   read(by_state, roots_.qx);
   if (w_.size() > 0) {
-    read(gx_, roots_.gx);
-    wx_ = lu_.solve(gx_);
     read(qw_, roots_.qw);
     eliminate(by_state, qw_);
   }
@@ -400,15 +432,12 @@ bool TwinModel::quantities_at(const Vector& x, double t, const double* u, Vector
 bool TwinModel::storage_coefficients(const Vector& x, double t, const double* u, Vector& c,
                                      Matrix& by_state) {
   if (!solve(x, t, u)) return false;
-  batch_->run(2, nullptr);
-  batch_->run(3, nullptr);
+  run_all();
   c.resize(x.size());
   by_state.resize(x.size(), x.size());
   read(c, roots_.c);
   read(by_state, roots_.cx);
   if (w_.size() > 0) {
-    read(gx_, roots_.gx);
-    wx_ = lu_.solve(gx_);
     read(cw_, roots_.cw);
     eliminate(by_state, cw_);
   }
