@@ -184,28 +184,55 @@ void TwinModel::name_states(const Model& model) {
     }
 }
 
-// A section may use what those before it have found: see Section.
-void TwinModel::build_program(bool compile) {
+// Where the residuals are linear in w and their tangent is a matrix of numbers, w needs no iteration:
+// w = -M^-1 g(x, 0, u, t). The numbers of the inverse are parameters of the program, like the model's own.
+void TwinModel::eliminate_unknowns(MinimalForm& form, std::vector<std::vector<Expr>*> formulas) {
+  const std::size_t m = form.unknowns.size();
+  if (m == 0 || m > 64) return;
+  Pool& pool = *augmented_.model.pool;
+  ExprMap<double> numbers;
+  for (std::size_t k = 0; k < form.parameters.size(); ++k) numbers[form.parameters[k]] = form.values[k];
+  Matrix tangent(static_cast<long>(m), static_cast<long>(m));
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < m; ++j) {
+      const Expr slope = derivative(form.residuals[i], form.unknowns[j]);
+      for (Expr s : symbols_of(std::span(&slope, 1)))
+        if (!numbers.contains(s)) return;
+      tangent(static_cast<long>(i), static_cast<long>(j)) = tellegen::evaluate(slope, numbers);
+    }
+  const Eigen::FullPivLU<Matrix> lu(tangent);
+  if (!lu.isInvertible()) return;
+  const Matrix inverse = lu.inverse();
+  ExprMap<Expr> none, found;
+  for (Expr w : form.unknowns) none[w] = pool.number(0);
+  for (std::size_t i = 0; i < m; ++i) {
+    std::vector<Expr> terms;
+    const double largest = inverse.row(static_cast<long>(i)).cwiseAbs().maxCoeff();
+    for (std::size_t j = 0; j < m; ++j) {
+      const double entry = inverse(static_cast<long>(i), static_cast<long>(j));
+      if (entry == 0.0) continue;
+      // What cancels up to rounding is none, where the rows are of like size.
+      if (std::abs(entry) < 1e-15 * largest && std::abs(entry) < 1e-15) continue;
+      Expr factor = pool.number(-entry);
+      if (entry != 1.0 && entry != -1.0) {
+        factor = pool.symbol(fmt::format("~inverse{}_{}", i, j));
+        form.parameters.push_back(factor);
+        form.values.push_back(-entry);
+      }
+      terms.push_back(factor * substitute(form.residuals[j], none));
+    }
+    found[form.unknowns[i]] = pool.add(terms);
+  }
+  for (std::vector<Expr>* list : formulas)
+    for (Expr& formula : *list) formula = substitute(formula, found);
+  form.unknowns.clear();
+  form.residuals.clear();
+}
+
+// What each state's rate is multiplied by, from its component's terminal equations.
+void TwinModel::storage_formulas() {
   const MinimalForm& form = problem_->form;
   Pool& pool = *augmented_.model.pool;
-  const Expr t = pool.symbol("t");
-  std::vector<ProgramInput> inputs;
-  for (Expr z : form.states) inputs.push_back({z, 1});
-  for (Expr w : form.unknowns) inputs.push_back({w, 1});
-  input_t_ = inputs.size();
-  inputs.push_back({t, 1});
-  input_u_ = inputs.size();
-  for (Expr u : inputs_) inputs.push_back({u, 1});
-  input_du_ = inputs.size();
-  std::vector<Expr> slopes;
-  for (std::size_t k = 0; k < inputs_.size(); ++k) {
-    slopes.push_back(pool.symbol(fmt::format("~input_rate{}", k)));
-    inputs.push_back({slopes.back(), 1});
-  }
-  const std::size_t parameters = inputs.size();
-  for (Expr p : form.parameters) inputs.push_back({p, 0});
-
-  // What each state's rate is multiplied by, from its component's terminal equations.
   for (std::int32_t k : form.state_rates) {
     const Rate& r = system_.rates[k];
     const Group& group = system_.groups[r.group];
@@ -223,6 +250,32 @@ void TwinModel::build_program(bool compile) {
       }
     coefficient_formulas_.push_back(in_minimal_columns(form, coefficient));
   }
+}
+
+// A section may use what those before it have found: see Section.
+void TwinModel::build_program(bool compile) {
+  MinimalForm form = problem_->form;
+  Pool& pool = *augmented_.model.pool;
+  const Expr t = pool.symbol("t");
+  storage_formulas();
+  std::vector<Expr> readings_of = reading_formulas_, quantities_of = quantity_formulas_,
+                    coefficients_of = coefficient_formulas_;
+  eliminate_unknowns(form, {&form.derivatives, &readings_of, &quantities_of, &coefficients_of});
+  std::vector<ProgramInput> inputs;
+  for (Expr z : form.states) inputs.push_back({z, 1});
+  for (Expr w : form.unknowns) inputs.push_back({w, 1});
+  input_t_ = inputs.size();
+  inputs.push_back({t, 1});
+  input_u_ = inputs.size();
+  for (Expr u : inputs_) inputs.push_back({u, 1});
+  input_du_ = inputs.size();
+  std::vector<Expr> slopes;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    slopes.push_back(pool.symbol(fmt::format("~input_rate{}", k)));
+    inputs.push_back({slopes.back(), 1});
+  }
+  const std::size_t parameters = inputs.size();
+  for (Expr p : form.parameters) inputs.push_back({p, 0});
 
   std::vector<ProgramRoot> roots;
   const auto values = [&](const std::vector<Expr>& of, int section) {
@@ -247,21 +300,21 @@ void TwinModel::build_program(bool compile) {
   };
   roots_.g = values(form.residuals, residuals);
   roots_.gw = slopes_of(form.residuals, form.unknowns, residuals);
-  roots_.y = values(reading_formulas_, sensor_readings);
+  roots_.y = values(readings_of, sensor_readings);
   roots_.f = values(form.derivatives, state_rates);
   roots_.gx = slopes_of(form.residuals, form.states, reading_slopes);
-  roots_.yx = slopes_of(reading_formulas_, form.states, reading_slopes);
-  roots_.yw = slopes_of(reading_formulas_, form.unknowns, reading_slopes);
+  roots_.yx = slopes_of(readings_of, form.states, reading_slopes);
+  roots_.yw = slopes_of(readings_of, form.unknowns, reading_slopes);
   roots_.fx = slopes_of(form.derivatives, form.states, rate_slopes);
   roots_.fw = slopes_of(form.derivatives, form.unknowns, rate_slopes);
   roots_.ft = time_slopes(form.derivatives);
   roots_.gt = time_slopes(form.residuals);
-  roots_.q = values(quantity_formulas_, the_rest);
-  roots_.qx = slopes_of(quantity_formulas_, form.states, the_rest);
-  roots_.qw = slopes_of(quantity_formulas_, form.unknowns, the_rest);
-  roots_.c = values(coefficient_formulas_, the_rest);
-  roots_.cx = slopes_of(coefficient_formulas_, form.states, the_rest);
-  roots_.cw = slopes_of(coefficient_formulas_, form.unknowns, the_rest);
+  roots_.q = values(quantities_of, the_rest);
+  roots_.qx = slopes_of(quantities_of, form.states, the_rest);
+  roots_.qw = slopes_of(quantities_of, form.unknowns, the_rest);
+  roots_.c = values(coefficients_of, the_rest);
+  roots_.cx = slopes_of(coefficients_of, form.states, the_rest);
+  roots_.cw = slopes_of(coefficients_of, form.unknowns, the_rest);
 
   constant_ = true;
   ExprMap<char> varying{{t, 1}};

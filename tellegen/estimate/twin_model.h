@@ -103,6 +103,8 @@ class TwinModel {
  private:
   void name_states(const Model& model);
   void collect_quantities(const Model& model, const TwinOptions& options);
+  void storage_formulas();
+  void eliminate_unknowns(MinimalForm& form, std::vector<std::vector<Expr>*> formulas);
   void build_program(bool compile);
   bool solve(const Vector& x, double t, const double* u);
   void find_unknown_slopes();
