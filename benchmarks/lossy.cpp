@@ -12,6 +12,7 @@
 
 #include "benchmarks/lossy_motor.h"
 #include "benchmarks/report.h"
+#include "benchmarks/twin.h"
 #include "tellegen/results/trajectory.h"
 
 namespace tellegen {
@@ -113,14 +114,15 @@ void run_files(Report& report) {
   report.table("apart: largest relative difference; rms: over the second half, at every 500th sample", table);
 }
 
-constexpr std::array<double, 3> losses{0.0, 0.2, 0.35};
+constexpr std::array<double, 3> lossy_rates{0.0, 0.2, 0.35};
 
 // [filter][loss][seed]
-using Runs = std::vector<std::array<std::vector<LossyRun>, losses.size()>>;
+using LossyRuns = std::vector<std::array<std::vector<LossyRun>, lossy_rates.size()>>;
 
 // Every filter on the same records; samples are lost from the same ones, more where more are lost.
-Runs run_all(const std::vector<LossySetting>& settings, NoiseReading reading, const LossyOptions& options) {
-  Runs runs(settings.size());
+LossyRuns run_filters(const std::vector<LossySetting>& settings, NoiseReading reading,
+                      const LossyOptions& options) {
+  LossyRuns runs(settings.size());
   for (auto& of_filter : runs)
     for (auto& of_loss : of_filter) of_loss.resize(static_cast<std::size_t>(options.seeds));
   const unsigned workers = std::max(
@@ -134,8 +136,8 @@ Runs run_all(const std::vector<LossySetting>& settings, NoiseReading reading, co
          seed += workers) {
       const LossyRecord record = lossy_record(reading, seed + 1, samples);
       for (std::size_t f = 0; f < settings.size(); ++f)
-        for (std::size_t l = 0; l < losses.size(); ++l)
-          runs[f][l][seed] = lossy_run(*filters[worker][f], record, losses[l]);
+        for (std::size_t l = 0; l < lossy_rates.size(); ++l)
+          runs[f][l][seed] = lossy_run(*filters[worker][f], record, lossy_rates[l]);
     }
   };
   std::vector<std::jthread> threads;
@@ -168,18 +170,18 @@ double rms_of(const std::vector<LossyRun>& runs, double LossyRun::*what) {
   return count > 0.0 ? std::sqrt(sum / count) : std::nan("");
 }
 
-void tell(Report& report, const std::string& caption, const std::vector<LossySetting>& settings,
-          const Runs& runs) {
+void tell_runs(Report& report, const std::string& caption, const std::vector<LossySetting>& settings,
+               const LossyRuns& runs) {
   TextTable table{{"loss", "filter", "failed", "mirrored", "speed median [rad/s]", "angle median [rad]",
                    "flux median [mWb]", "speed rms [rad/s]", "angle rms [rad]", "flux rms [mWb]"},
                   {}};
-  for (std::size_t l = 0; l < losses.size(); ++l)
+  for (std::size_t l = 0; l < lossy_rates.size(); ++l)
     for (std::size_t f = 0; f < settings.size(); ++f) {
       const std::vector<LossyRun>& r = runs[f][l];
       const auto count = [&](auto&& which) {
         return fmt::format("{}/{}", std::count_if(r.begin(), r.end(), which), r.size());
       };
-      table.rows.push_back({fmt::format("{:.0f} %", 100.0 * losses[l]), settings[f].name,
+      table.rows.push_back({fmt::format("{:.0f} %", 100.0 * lossy_rates[l]), settings[f].name,
                             count([](const LossyRun& x) { return x.failed(); }),
                             count([](const LossyRun& x) { return x.mirrored(); }),
                             cell(median_of(r, &LossyRun::speed)), cell(median_of(r, &LossyRun::angle)),
@@ -189,7 +191,7 @@ void tell(Report& report, const std::string& caption, const std::vector<LossySet
   report.table(caption + "; medians of all runs, rms of those that did not fail", table);
 }
 
-Task task_of(const std::string& name, const LossyOptions& options) {
+Task lossy_task(const std::string& name, const LossyOptions& options) {
   return {name, fmt::format("{} records of {:g} s, the same for all filters", options.seeds, options.seconds),
           "runs that fail, and errors of the others, all over the second half of a record",
           "failed: speed error above 25 rad/s (rms), or angle error above 0.5 rad (electrical, modulo half a "
@@ -197,12 +199,13 @@ Task task_of(const std::string& name, const LossyOptions& options) {
 }
 
 void run_stability(Report& report, const LossyOptions& options) {
-  report.begin(task_of("stability", options));
+  report.begin(lossy_task("stability", options));
   for (const NoiseReading reading : {NoiseReading::density, NoiseReading::literal}) {
     const auto settings = stability_filters(reading);
-    const Runs runs = run_all(settings, reading, options);
-    tell(report, reading == NoiseReading::density ? "process noise as a density" : "process noise literally",
-         settings, runs);
+    const LossyRuns runs = run_filters(settings, reading, options);
+    tell_runs(report,
+              reading == NoiseReading::density ? "process noise as a density" : "process noise literally",
+              settings, runs);
     // A single bad record of a short run says nothing of one in a hundred.
     if (reading != NoiseReading::density || options.seeds < 100) continue;
     const double ekf = share_failed(runs[0][1]), pkf = share_failed(runs[1][1]);
@@ -212,10 +215,67 @@ void run_stability(Report& report, const LossyOptions& options) {
 }
 
 void run_nuisance(Report& report, const LossyOptions& options) {
-  report.begin(task_of("nuisance", options));
+  report.begin(lossy_task("nuisance", options));
   const auto settings = nuisance_filters();
-  const Runs runs = run_all(settings, NoiseReading::literal, options);
-  tell(report, "the flux is not wanted, and only about known: 0.004 Wb, give or take 0.001", settings, runs);
+  const LossyRuns runs = run_filters(settings, NoiseReading::literal, options);
+  tell_runs(report, "the flux is not wanted, and only about known: 0.004 Wb, give or take 0.001", settings,
+            runs);
+}
+
+// The drive in closed loop, its speed, angle and load from two currents; speed steps at the times given.
+void run_lossy_drive(Report& report) {
+  constexpr double rated = 4000.0 * 2.0 * M_PI / 60.0, settled = 0.3;
+  const double steps[] = {0.0, 1.6, 2.7, 4.3, 5.0};
+  report.begin({"drive", "models/pmsm-estimation: drive.toml, 5 s, every fifth sample lost; sensorless.toml",
+                "speed, angle and load, from 0.3 s after each speed step to the next",
+                "speed error at most 2 % of 4000 rpm (rms)"});
+  const Truth truth =
+      simulate_truth(benchmark_model("pmsm-estimation/drive.toml"), steps[4], lossy_step, "rk4");
+  const Model model = benchmark_model("pmsm-estimation/sensorless.toml");
+  Record record;
+  record.sensors = model.estimation.sensors;
+  record.inputs = model.estimation.inputs;
+  record.step = lossy_step;
+  record.steps = static_cast<std::int64_t>(truth.t.size());
+  record.counts.resize(record.sensors.size());
+  for (std::size_t row = 0; row < truth.t.size(); ++row) {
+    for (int s : record.sensors)
+      record.readings.push_back(truth.at(row, model.outputs[static_cast<std::size_t>(s)].name));
+    for (const std::string& input : record.inputs) record.given.push_back(truth.at(row, input));
+  }
+  drop_impossible(model, record);
+  EstimateOptions options;
+  options.euler = options.anyway = true;
+  const Estimate e = estimate(model, record, options);
+  if (!report.require(e.failure.empty(), e.failure)) return;
+  TextTable table{{"from [s]", "to [s]", "speed [rad/s]", "speed rms [rad/s]", "worst", "angle rms [rad]",
+                   "load rms [mN m]"},
+                  {}};
+  double largest = 0.0;
+  for (int k = 0; k < 4; ++k) {
+    double squares[3] = {0.0, 0.0, 0.0}, worst = 0.0, count = 0.0, speed = 0.0;
+    for (std::size_t row = 0; row < truth.t.size(); ++row) {
+      if (truth.t[row] < steps[k] + settled || truth.t[row] >= steps[k + 1]) continue;
+      int q = 0;
+      for (const char* name : {"speed", "angle", "load"}) {
+        std::size_t column = 0;
+        while (e.quantities[column].name != name) ++column;
+        double error = e.mean[row * e.quantities.size() + column] - truth.at(row, name);
+        if (q == 0) worst = std::max(worst, std::abs(error));
+        if (q == 1) error = std::remainder(error, 2.0 * M_PI);
+        squares[q++] += error * error;
+      }
+      speed = truth.at(row, "speed");
+      count += 1.0;
+    }
+    for (double& s : squares) s = std::sqrt(s / count);
+    largest = std::max(largest, squares[0]);
+    table.rows.push_back({cell(steps[k] + settled), cell(steps[k + 1]), cell(speed), cell(squares[0]),
+                          cell(worst), cell(squares[1]), cell(1e3 * squares[2])});
+  }
+  report.table("speed: true, at the end", table);
+  report.require(largest <= 0.02 * rated, fmt::format("speed error {:.3g} rad/s", largest));
+  report.add({"drive: speed rms over rated", largest / rated, 0.02, false, "20 % lost, load unknown"});
 }
 
 }  // namespace
@@ -229,6 +289,7 @@ bool run_lossy(const LossyOptions& options) {
   if (wanted("files")) run_files(report);
   if (wanted("stability")) run_stability(report, options);
   if (wanted("nuisance")) run_nuisance(report, options);
+  if (wanted("drive")) run_lossy_drive(report);
   report.finish();
   if (!options.json.empty()) std::ofstream(options.json) << report.json().dump(2) << "\n";
   return !report.failed();

@@ -11,9 +11,9 @@ namespace tellegen {
 namespace {
 
 // The standard's engine gives the same bits everywhere; its distributions do not.
-class Normal {
+class LossyNoise {
  public:
-  explicit Normal(std::uint64_t seed) : engine_(seed) {}
+  explicit LossyNoise(std::uint64_t seed) : engine_(seed) {}
   double uniform() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
   double operator()() {
     if (has_other_) {
@@ -117,7 +117,7 @@ LossyRecord lossy_record(NoiseReading reading, std::uint64_t seed, std::int64_t 
                    drag = 11.603710493e-6, h = lossy_step;
   const double disturbance = reading == NoiseReading::density ? std::sqrt(1e-4 * h) : 0.01 * h;
   const double noise = std::sqrt(0.1);
-  Normal normal(seed);
+  LossyNoise normal(seed);
   LossyRecord record;
   double a = 4.0, b = 2.0, w = 50.0, angle = 0.0, v[2];  // angle: mechanical
   for (std::int64_t k = 0; k < samples; ++k) {
@@ -159,6 +159,12 @@ LossyFilter::LossyFilter(const LossySetting& setting) : setting_(setting) {
     if (name == "motor.theta") angle_ = static_cast<long>(k);
     if (name == "flux") flux_ = static_cast<long>(k);
   }
+}
+
+void LossyFilter::begin_at_angle(double angle) {
+  Belief belief = start_;
+  belief.x[angle_] = angle;
+  filter_->restore(belief);
 }
 
 bool LossyFilter::step(std::int64_t k, const double* readings) {

@@ -55,6 +55,7 @@ class LossyFilter {
   const LossySetting& setting() const { return setting_; }
 
   void begin() { filter_->restore(start_); }
+  void begin_at_angle(double angle);  // electrical
   // From sample k to k + 1, with the readings there, or nullptr. False where the filter cannot go on.
   bool step(std::int64_t k, const double* readings);
   double speed() const { return filter_->belief().x[speed_]; }

@@ -166,9 +166,9 @@ void add_lossy(CLI::App& command) {
   const auto options = std::make_shared<LossyOptions>();
   lossy->add_option("--seeds", options->seeds, "records of each example")->check(CLI::Range(1, 100'000));
   lossy->add_option("--seconds", options->seconds, "length of each record")->check(CLI::Range(0.001, 1000.0));
-  lossy->add_option("--only", options->only, "files, stability, nuisance")
+  lossy->add_option("--only", options->only, "files, stability, nuisance, drive")
       ->delimiter(',')
-      ->check(CLI::IsMember({"files", "stability", "nuisance"}));
+      ->check(CLI::IsMember({"files", "stability", "nuisance", "drive"}));
   lossy->add_option("--json", options->json, "write everything that is printed to this file");
   lossy->callback([options] {
     const std::string_view name = "tellegen benchmark lossy";

@@ -1,6 +1,7 @@
 // tellegen check --estimate, as a user meets it.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tests/program.h"
@@ -31,6 +32,25 @@ TEST(CheckEstimate, a_steady_window_tells_resistances_in_json) {
   EXPECT_NEAR(quantities.at(1).at("relative"), 0.0014, 5e-5);
   EXPECT_NEAR(quantities.at(2).at("relative"), 0.0069, 5e-5);
   EXPECT_FALSE(report.contains("states"));
+}
+
+TEST(CheckEstimate, lost_readings_of_a_motor_have_no_condition_and_it_is_said_why) {
+  const std::vector<std::string> words{"check", TELLEGEN_SOURCE_DIR "/models/pmsm-estimation/model.toml",
+                                       "--estimate", "--stop", "5ms"};
+  const Ran text = run_program(words);
+  EXPECT_NE(text.out.find("the conditions give nothing: 2 sensors have no inverse for 6 states"),
+            std::string::npos)
+      << text.out;
+  auto more = words;
+  more.push_back("--json");
+  const auto arrival = nlohmann::json::parse(run_program(more).out).at("reports").at(0).at("arrival");
+  EXPECT_EQ(arrival.at("estimator"), "pkf");
+  EXPECT_EQ(arrival.at("keep"), 0.75);
+  // 1.5 pole pairs times current times step over inertia: the slope of the speed by the flux.
+  EXPECT_NEAR(arrival.at("si").at("norm"), 6.0 * std::hypot(4.0, 2.0) * 1e-5 / 2.4018552467e-6, 3.0);
+  EXPECT_LT(arrival.at("in_best_units").at("norm"), 1.2);
+  EXPECT_TRUE(arrival.at("in_best_units").at("invertible").is_null());
+  EXPECT_TRUE(arrival.at("in_best_units").at("general").is_null());
 }
 
 TEST(CheckEstimate, wrong_questions_are_told) {

@@ -118,7 +118,7 @@ bool Rk4Loop::run_interpreted(Rk4Control& c) {
     }
     return true;
   }
-  if (step_.event >= 0) interpret(step_.program, 6, r);
+  if (!step_.watched.empty()) interpret(step_.program, 6, r);
   return true;
 }
 
@@ -249,6 +249,8 @@ std::string c_rk4_loop(const Rk4Program& step) {
     out += "      break;\n    }\n";
   }
   out += "  }\n";
+  // Where nothing can happen within the loop, what is sampled at its end is still to be found.
+  if (step.event < 0 && !step.watched.empty()) out += instructions(6, "  ");
   if (step.error >= 0) out += "done:\n";
   out += "  c->index = index; c->phase = phase; c->rows = rows;\n";
   for (std::size_t i = 0; i < n; ++i) out += fmt::format("  zs[{0}] = z{0}; ks[{0}] = a{0};\n", i);
