@@ -19,7 +19,7 @@ Model heated(const std::string& sensors, const std::string& keep = "0.5") {
 Q = { value = 10, unit = "W" }
 [components]
 source = { kind = "thermal.heat_source", p = "datum", n = "body", Q = "Q" }
-mass   = { kind = "thermal.capacitor", p = "body", C = "1 J/K", T0 = "300 K" }
+mass   = { kind = "thermal.capacitor", p = "body", n = "datum", C = "1 J/K", T0 = "300 K" }
 [sensors]
 )toml" + sensors + R"toml(
 [unknowns]
@@ -71,7 +71,7 @@ TEST(Arrival, more_sensors_than_states_by_hand) {
   const Model model = read_model_text(R"toml(
 [components]
 leak = { kind = "thermal.resistor", p = "body", n = "datum", R = "1 K/W" }
-mass = { kind = "thermal.capacitor", p = "body", C = "10 J/K", T0 = "300 K" }
+mass = { kind = "thermal.capacitor", p = "body", n = "datum", C = "10 J/K", T0 = "300 K" }
 [sensors]
 a = { measures = "body.T", noise = 1.0 }
 b = { measures = "body.T", noise = 1.0 }

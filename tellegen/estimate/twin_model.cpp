@@ -139,9 +139,9 @@ void TwinModel::name_states(const Model& model) {
         double high = unknown.upper ? to_coordinate(coordinates_[u], *unknown.upper) : infinite;
         if (coordinates_[u] == Coordinate::inverse) {
           // The bounds change places; where there are none it stays positive, as its start is.
-          std::swap(low, high);
-          if (!(low > 0.0)) low = 1e-9 * to_coordinate(coordinates_[u], value);
-          if (!(high > low)) high = infinite;
+          const double upper = low;
+          low = std::isfinite(high) && high > 0.0 ? high : 1e-9 * to_coordinate(coordinates_[u], value);
+          high = std::isfinite(upper) && upper > low ? upper : infinite;
         }
         bounds = {low, high};
       }
