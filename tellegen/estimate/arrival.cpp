@@ -41,15 +41,15 @@ Vector balanced(const Matrix& largest, const Vector& begin) {
   return units;
 }
 
-struct Step {
+struct ArrivalStep {
   Matrix a, c, p;  // p before the readings; empty where it does not matter
 };
 
-ArrivalConditions::InUnits in_units(const std::vector<Step>& steps, const Vector& units, const Vector& noise,
-                                    double keep, bool invertible, bool full) {
+ArrivalConditions::InUnits in_units(const std::vector<ArrivalStep>& steps, const Vector& units,
+                                    const Vector& noise, double keep, bool invertible, bool full) {
   double norm = 0.0, information = full ? INFINITY : 0.0;
   const Vector inverse = units.cwiseInverse();
-  for (const Step& s : steps) {
+  for (const ArrivalStep& s : steps) {
     norm = std::max(norm, spectral_norm(inverse.asDiagonal() * s.a * units.asDiagonal()));
     if (!full) continue;
     const Matrix c = noise.cwiseInverse().asDiagonal() * s.c * units.asDiagonal();
@@ -150,7 +150,7 @@ std::optional<ArrivalConditions> arrival_conditions(const Model& model, const Re
   std::vector<double> expected(twin.sensors());
   Vector lowest = twin.start(), highest = lowest;
   Matrix largest = Matrix::Zero(n, n);
-  std::vector<Step> steps;
+  std::vector<ArrivalStep> steps;
   result.is_full = twin.sensors() >= twin.size();
   // A model whose slopes never change has one step; its covariance changes until it is settled.
   const std::int64_t rows = std::max<std::int64_t>(2, record.steps);
