@@ -1,12 +1,14 @@
 // tellegen benchmark circuits: speed and error against published results, other programs and hand-written
 // code; converter: a switching converter against ngspice; readers: large inputs; sweep: a killed study;
 // derivatives: sensitivities beside finite differences; stack: a body of some ten thousand cells; machines:
-// electric machines in real time; twin: the thermal digital twin on its published problems.
+// electric machines in real time; twin: the thermal digital twin on its published problems; lossy: a motor
+// estimated from samples of which some are lost.
 #include <memory>
 
 #include "benchmarks/circuits.h"
 #include "benchmarks/converter.h"
 #include "benchmarks/derivatives.h"
+#include "benchmarks/lossy.h"
 #include "benchmarks/machines.h"
 #include "benchmarks/readers.h"
 #include "benchmarks/stack.h"
@@ -158,6 +160,24 @@ void add_machines(CLI::App& command) {
   });
 }
 
+void add_lossy(CLI::App& command) {
+  CLI::App* lossy = command.add_subcommand(
+      "lossy", "a motor's speed and flux where samples get lost: published filters, and many records");
+  const auto options = std::make_shared<LossyOptions>();
+  lossy->add_option("--seeds", options->seeds, "records of each example")->check(CLI::Range(1, 100'000));
+  lossy->add_option("--seconds", options->seconds, "length of each record")->check(CLI::Range(0.001, 1000.0));
+  lossy->add_option("--only", options->only, "files, stability, nuisance, drive")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"files", "stability", "nuisance", "drive"}));
+  lossy->add_option("--json", options->json, "write everything that is printed to this file");
+  lossy->callback([options] {
+    const std::string_view name = "tellegen benchmark lossy";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_lossy(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 }  // namespace
 
 void add_benchmark(CLI::App& command) {
@@ -169,6 +189,7 @@ void add_benchmark(CLI::App& command) {
   add_twin(command);
   add_stack(command);
   add_machines(command);
+  add_lossy(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");
   const auto options = std::make_shared<CircuitsOptions>();

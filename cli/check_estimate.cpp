@@ -159,6 +159,27 @@ Json to_json(const Knowledge& k) {
   return json;
 }
 
+// Rates that nothing follows for are null.
+Json to_json(const ArrivalConditions& a) {
+  const auto rate = [](const std::optional<double>& bound) { return bound ? Json(*bound) : Json(nullptr); };
+  const auto in_units = [&](const ArrivalConditions::InUnits& u) {
+    return Json{{"norm", u.norm},
+                {"lambda_0", u.information},
+                {"invertible", rate(u.invertible)},
+                {"general", rate(u.general)}};
+  };
+  return Json{{"estimator", a.estimator},
+              {"states", a.states},
+              {"sensors", a.sensors},
+              {"keep", a.keep},
+              {"readings_invertible", a.is_invertible},
+              {"steps_looked_at", a.looked_at},
+              {"si", in_units(a.si)},
+              {"in_sizes", in_units(a.sized)},
+              {"in_best_units", in_units(a.best)},
+              {"in_words", a.sentences()}};
+}
+
 Json to_json(const EstimabilityReport& report) {
   Json json{{"experiment", report.experiment}, {"all_known", report.all_known}};
   if (report.parameters) json["parameters"] = to_json(*report.parameters);
@@ -166,6 +187,7 @@ Json to_json(const EstimabilityReport& report) {
     json["states"] = to_json(report.states->knowledge);
     json["states"]["left"] = report.states->left;
   }
+  if (report.arrival) json["arrival"] = to_json(*report.arrival);
   if (!report.states_note.empty()) json["states_note"] = report.states_note;
   json["in_words"] = report.sentences();
   json["advice"] = report.advice;
@@ -337,8 +359,9 @@ void check_estimate(Model model, const EstimateCheckRequest& request) {
                             planned_record(stage.sensors.empty() ? model.estimation.sensors : stage.sensors,
                                            stage.from.value_or(0.0), stage.to.value_or(stop), step),
                             {.parameters = parameters_of(model, stage.parameters), .limit = request.limit}));
-    reports.push_back(what_can_be_known(model, planned_record(model.estimation.sensors, 0.0, stop, step),
-                                        {.states = true, .unknowns = unknowns, .limit = request.limit}));
+    reports.push_back(
+        what_can_be_known(model, planned_record(model.estimation.sensors, 0.0, stop, step),
+                          {.states = true, .unknowns = unknowns, .arrival = true, .limit = request.limit}));
   } else {
     const auto [from, to] = read_window(request.window, stop);
     reports.push_back(
@@ -346,6 +369,7 @@ void check_estimate(Model model, const EstimateCheckRequest& request) {
                           {.parameters = parameters_of(model, unknowns),
                            .states = from == 0.0,
                            .unknowns = unknowns,
+                           .arrival = from == 0.0,
                            .limit = request.limit}));
   }
   std::vector<std::string> reasons;

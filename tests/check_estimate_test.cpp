@@ -33,6 +33,25 @@ TEST(CheckEstimate, a_steady_window_tells_resistances_in_json) {
   EXPECT_FALSE(report.contains("states"));
 }
 
+TEST(CheckEstimate, lost_readings_of_a_motor_have_no_condition_and_it_is_said_why) {
+  const std::vector<std::string> words{"check", TELLEGEN_SOURCE_DIR "/models/pmsm-estimation/model.toml",
+                                       "--estimate", "--stop", "5ms"};
+  const Ran text = run_program(words);
+  EXPECT_NE(text.out.find("the conditions give nothing: 2 sensors have no inverse for 6 states"),
+            std::string::npos)
+      << text.out;
+  auto more = words;
+  more.push_back("--json");
+  const auto arrival = nlohmann::json::parse(run_program(more).out).at("reports").at(0).at("arrival");
+  EXPECT_EQ(arrival.at("estimator"), "pkf");
+  EXPECT_EQ(arrival.at("keep"), 0.75);
+  // 1.5 pole pairs times the current across the magnets times step over inertia: the speed by the flux.
+  EXPECT_NEAR(arrival.at("si").at("norm"), 6.0 * 2.0 * 1e-5 / 2.4018552467e-6, 0.3);
+  EXPECT_LT(arrival.at("in_best_units").at("norm"), 1.01);
+  EXPECT_TRUE(arrival.at("in_best_units").at("invertible").is_null());
+  EXPECT_TRUE(arrival.at("in_best_units").at("general").is_null());
+}
+
 TEST(CheckEstimate, wrong_questions_are_told) {
   const auto says = [](std::vector<std::string> options, const std::string& code) {
     std::vector<std::string> words{"check", inverter};

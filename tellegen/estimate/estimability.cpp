@@ -118,6 +118,11 @@ std::string EstimabilityReport::text() const {
         text += fmt::format("what is not told of the states fades: {} of it is left after {:g} s\n",
                             left < 1e-6 ? "nothing" : per_cent(left), states->seconds);
   }
+  if (arrival) {
+    text += fmt::format("\nwhere readings get lost, {} ({} sensors, {} states):\n\n", arrival->estimator,
+                        arrival->sensors, arrival->states);
+    for (const std::string& s : arrival->sentences()) text += s + "\n";
+  }
   if (!states_note.empty()) text += "\nthe states were not looked at: " + states_note + "\n";
   text += all_known ? "\neverything that was asked for can be known\n"
                     : "\nnot everything that was asked for can be known\n";
@@ -141,6 +146,7 @@ EstimabilityReport what_can_be_known(const Model& model, const Record& record,
     try {
       report.states = state_knowledge(model, record, question.unknowns, question.limit);
       report.all_known = report.all_known && report.states->unknowns_known() && report.states->rest_fades();
+      if (question.arrival) report.arrival = arrival_conditions(model, record, question.unknowns);
     } catch (const ModelError& error) {
       // The parameters are an answer of their own.
       if (!report.parameters) throw;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tellegen/estimate/arrival.h"
 #include "tellegen/estimate/identifiability.h"
 #include "tellegen/estimate/observability.h"
 #include "tellegen/estimate/record.h"
@@ -19,6 +20,7 @@ struct EstimabilityQuestion {
   std::vector<int> parameters = {};  // in Model::parameters: found from the whole record, the start known
   bool states = false;               // found along with `unknowns` as the record goes on, the start unknown
   std::vector<int> unknowns = {};    // in Model::unknowns
+  bool arrival = false;              // beside the states: what follows for readings that get lost
   double limit = 1.0;                // a deviation that many times a quantity's size is no knowledge
 };
 
@@ -28,6 +30,7 @@ struct EstimabilityReport {
   std::string experiment;  // in words: times and sensors
   std::optional<Knowledge> parameters;
   std::optional<StateKnowledge> states;
+  std::optional<ArrivalConditions> arrival;    // where it was asked for and the model can be followed
   std::string states_note;                     // why the states were not looked at, where they were to be
   std::vector<std::string> advice;             // what would help
   std::vector<std::string> sentences() const;  // "R_dbc and R_sp only as R_dbc + 3 R_sp"

@@ -208,5 +208,20 @@ TEST(EstimateCoordinate, is_the_one_in_which_an_unknown_enters_linearly) {
   for (const char* name : {"R2", "R3", "C1", "C2"}) EXPECT_EQ(chosen(name), Coordinate::inverse) << name;
 }
 
+TEST(Estimate, an_inverse_without_bounds_stays_finite_and_positive) {
+  Model model = rc_twin({"R2"});
+  ModelUnknown& unknown = model.unknowns[model.estimation.unknowns.at(0)];
+  const double truth = model.parameters[unknown.parameter].number;
+  unknown.lower.reset();
+  unknown.upper.reset();
+  unknown.coordinate = Coordinate::inverse;
+  unknown.start = 2.0 * truth;
+  const Record record = bench(model, 3);
+  const Estimate e = run(model, record);
+  ASSERT_EQ(e.failure, "");
+  for (std::size_t row = 0; row < e.t.size(); ++row) ASSERT_GT(mean_at(e, "R2", row), 0.0) << row;
+  EXPECT_NEAR(mean_at(e, "R2", e.t.size() - 1), truth, 0.1 * truth);
+}
+
 }  // namespace
 }  // namespace tellegen

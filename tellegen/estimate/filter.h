@@ -95,6 +95,9 @@ std::unique_ptr<Filter> unscented_filter(TwinModel& model, const FilterOptions& 
 std::unique_ptr<Filter> perfect_filter(TwinModel& model, const FilterOptions& options);
 std::unique_ptr<Filter> steady_filter(TwinModel& model, const FilterOptions& options);
 
+// P = Phi P Phi' + diag(q), symmetric.
+void propagate(Matrix& p, const Matrix& phi, const Vector& q, Matrix& work);
+
 // One reading without a partner: P = (I - k h) P (I - k h)' + k r k'. `h` is a row.
 void joseph_update(Belief& belief, const Eigen::Ref<const Vector>& h, double innovation,
                    double noise_variance, double innovation_variance, Vector& gain, Vector& work);

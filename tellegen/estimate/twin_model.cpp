@@ -139,9 +139,9 @@ void TwinModel::name_states(const Model& model) {
         double high = unknown.upper ? to_coordinate(coordinates_[u], *unknown.upper) : infinite;
         if (coordinates_[u] == Coordinate::inverse) {
           // The bounds change places; where there are none it stays positive, as its start is.
-          std::swap(low, high);
-          if (!(low > 0.0)) low = 1e-9 * to_coordinate(coordinates_[u], value);
-          if (!(high > low)) high = infinite;
+          const double upper = low;
+          low = std::isfinite(high) && high > 0.0 ? high : 1e-9 * to_coordinate(coordinates_[u], value);
+          high = std::isfinite(upper) && upper > low ? upper : infinite;
         }
         bounds = {low, high};
       }
@@ -184,29 +184,55 @@ void TwinModel::name_states(const Model& model) {
     }
 }
 
-// Sections: 0 constants, 1 residuals and their Jacobian, 2 everything else that a step needs, 3 quantities
-// and the storage coefficients.
-void TwinModel::build_program(bool compile) {
+// Where the residuals are linear in w and their tangent is a matrix of numbers, w needs no iteration:
+// w = -M^-1 g(x, 0, u, t). The numbers of the inverse are parameters of the program, like the model's own.
+void TwinModel::eliminate_unknowns(MinimalForm& form, std::vector<std::vector<Expr>*> formulas) {
+  const std::size_t m = form.unknowns.size();
+  if (m == 0 || m > 64) return;
+  Pool& pool = *augmented_.model.pool;
+  ExprMap<double> numbers;
+  for (std::size_t k = 0; k < form.parameters.size(); ++k) numbers[form.parameters[k]] = form.values[k];
+  Matrix tangent(static_cast<long>(m), static_cast<long>(m));
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < m; ++j) {
+      const Expr slope = derivative(form.residuals[i], form.unknowns[j]);
+      for (Expr s : symbols_of(std::span(&slope, 1)))
+        if (!numbers.contains(s)) return;
+      tangent(static_cast<long>(i), static_cast<long>(j)) = tellegen::evaluate(slope, numbers);
+    }
+  const Eigen::FullPivLU<Matrix> lu(tangent);
+  if (!lu.isInvertible()) return;
+  const Matrix inverse = lu.inverse();
+  ExprMap<Expr> none, found;
+  for (Expr w : form.unknowns) none[w] = pool.number(0);
+  for (std::size_t i = 0; i < m; ++i) {
+    std::vector<Expr> terms;
+    const double largest = inverse.row(static_cast<long>(i)).cwiseAbs().maxCoeff();
+    for (std::size_t j = 0; j < m; ++j) {
+      const double entry = inverse(static_cast<long>(i), static_cast<long>(j));
+      if (entry == 0.0) continue;
+      // What cancels up to rounding is none, where the rows are of like size.
+      if (std::abs(entry) < 1e-15 * largest && std::abs(entry) < 1e-15) continue;
+      Expr factor = pool.number(-entry);
+      if (entry != 1.0 && entry != -1.0) {
+        factor = pool.symbol(fmt::format("~inverse{}_{}", i, j));
+        form.parameters.push_back(factor);
+        form.values.push_back(-entry);
+      }
+      terms.push_back(factor * substitute(form.residuals[j], none));
+    }
+    found[form.unknowns[i]] = pool.add(terms);
+  }
+  for (std::vector<Expr>* list : formulas)
+    for (Expr& formula : *list) formula = substitute(formula, found);
+  form.unknowns.clear();
+  form.residuals.clear();
+}
+
+// What each state's rate is multiplied by, from its component's terminal equations.
+void TwinModel::storage_formulas() {
   const MinimalForm& form = problem_->form;
   Pool& pool = *augmented_.model.pool;
-  const Expr t = pool.symbol("t");
-  std::vector<ProgramInput> inputs;
-  for (Expr z : form.states) inputs.push_back({z, 1});
-  for (Expr w : form.unknowns) inputs.push_back({w, 1});
-  input_t_ = inputs.size();
-  inputs.push_back({t, 1});
-  input_u_ = inputs.size();
-  for (Expr u : inputs_) inputs.push_back({u, 1});
-  input_du_ = inputs.size();
-  std::vector<Expr> slopes;
-  for (std::size_t k = 0; k < inputs_.size(); ++k) {
-    slopes.push_back(pool.symbol(fmt::format("~input_rate{}", k)));
-    inputs.push_back({slopes.back(), 1});
-  }
-  const std::size_t parameters = inputs.size();
-  for (Expr p : form.parameters) inputs.push_back({p, 0});
-
-  // What each state's rate is multiplied by, from its component's terminal equations.
   for (std::int32_t k : form.state_rates) {
     const Rate& r = system_.rates[k];
     const Group& group = system_.groups[r.group];
@@ -224,6 +250,32 @@ void TwinModel::build_program(bool compile) {
       }
     coefficient_formulas_.push_back(in_minimal_columns(form, coefficient));
   }
+}
+
+// A section may use what those before it have found: see Section.
+void TwinModel::build_program(bool compile) {
+  MinimalForm form = problem_->form;
+  Pool& pool = *augmented_.model.pool;
+  const Expr t = pool.symbol("t");
+  storage_formulas();
+  std::vector<Expr> readings_of = reading_formulas_, quantities_of = quantity_formulas_,
+                    coefficients_of = coefficient_formulas_;
+  eliminate_unknowns(form, {&form.derivatives, &readings_of, &quantities_of, &coefficients_of});
+  std::vector<ProgramInput> inputs;
+  for (Expr z : form.states) inputs.push_back({z, 1});
+  for (Expr w : form.unknowns) inputs.push_back({w, 1});
+  input_t_ = inputs.size();
+  inputs.push_back({t, 1});
+  input_u_ = inputs.size();
+  for (Expr u : inputs_) inputs.push_back({u, 1});
+  input_du_ = inputs.size();
+  std::vector<Expr> slopes;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    slopes.push_back(pool.symbol(fmt::format("~input_rate{}", k)));
+    inputs.push_back({slopes.back(), 1});
+  }
+  const std::size_t parameters = inputs.size();
+  for (Expr p : form.parameters) inputs.push_back({p, 0});
 
   std::vector<ProgramRoot> roots;
   const auto values = [&](const std::vector<Expr>& of, int section) {
@@ -242,27 +294,27 @@ void TwinModel::build_program(bool compile) {
     for (Expr e : of) {
       Expr slope = derivative(e, t);
       for (std::size_t k = 0; k < inputs_.size(); ++k) slope = slope + derivative(e, inputs_[k]) * slopes[k];
-      roots.push_back({slope, 2});
+      roots.push_back({slope, rate_slopes});
     }
     return first;
   };
-  roots_.g = values(form.residuals, 1);
-  roots_.gw = slopes_of(form.residuals, form.unknowns, 1);
-  roots_.f = values(form.derivatives, 2);
-  roots_.fx = slopes_of(form.derivatives, form.states, 2);
-  roots_.fw = slopes_of(form.derivatives, form.unknowns, 2);
+  roots_.g = values(form.residuals, residuals);
+  roots_.gw = slopes_of(form.residuals, form.unknowns, residuals);
+  roots_.y = values(readings_of, sensor_readings);
+  roots_.f = values(form.derivatives, state_rates);
+  roots_.gx = slopes_of(form.residuals, form.states, reading_slopes);
+  roots_.yx = slopes_of(readings_of, form.states, reading_slopes);
+  roots_.yw = slopes_of(readings_of, form.unknowns, reading_slopes);
+  roots_.fx = slopes_of(form.derivatives, form.states, rate_slopes);
+  roots_.fw = slopes_of(form.derivatives, form.unknowns, rate_slopes);
   roots_.ft = time_slopes(form.derivatives);
-  roots_.gx = slopes_of(form.residuals, form.states, 2);
   roots_.gt = time_slopes(form.residuals);
-  roots_.y = values(reading_formulas_, 2);
-  roots_.yx = slopes_of(reading_formulas_, form.states, 2);
-  roots_.yw = slopes_of(reading_formulas_, form.unknowns, 2);
-  roots_.q = values(quantity_formulas_, 3);
-  roots_.qx = slopes_of(quantity_formulas_, form.states, 3);
-  roots_.qw = slopes_of(quantity_formulas_, form.unknowns, 3);
-  roots_.c = values(coefficient_formulas_, 3);
-  roots_.cx = slopes_of(coefficient_formulas_, form.states, 3);
-  roots_.cw = slopes_of(coefficient_formulas_, form.unknowns, 3);
+  roots_.q = values(quantities_of, the_rest);
+  roots_.qx = slopes_of(quantities_of, form.states, the_rest);
+  roots_.qw = slopes_of(quantities_of, form.unknowns, the_rest);
+  roots_.c = values(coefficients_of, the_rest);
+  roots_.cx = slopes_of(coefficients_of, form.states, the_rest);
+  roots_.cw = slopes_of(coefficients_of, form.unknowns, the_rest);
 
   constant_ = true;
   ExprMap<char> varying{{t, 1}};
@@ -275,13 +327,14 @@ void TwinModel::build_program(bool compile) {
   };
   const std::size_t n = form.states.size(), m = form.unknowns.size();
   fixed(roots_.gw, m * m);
-  fixed(roots_.fx, n * n);
-  fixed(roots_.fw, n * m);
   fixed(roots_.gx, m * n);
   fixed(roots_.yx, sensors_ * n);
   fixed(roots_.yw, sensors_ * m);
+  constant_readings_ = constant_;
+  fixed(roots_.fx, n * n);
+  fixed(roots_.fw, n * m);
 
-  Program program = make_program(pool, inputs, {}, roots, 4);
+  Program program = make_program(pool, inputs, {}, roots, section_count);
   const std::vector<std::int32_t> exports = program.roots;
   batch_ = std::make_unique<Batch>(std::move(program),
                                    std::vector<InputSource>(inputs.size(), InputSource::uniform), exports, 1);
@@ -291,6 +344,9 @@ void TwinModel::build_program(bool compile) {
   if (compile)
     if (const auto code = compile_c(batch_->c_source("twin"))) batch_->use(code, "twin");
   batch_->run(0, nullptr);
+  // Slopes of readings that are constant are found here, once.
+  for (int section : {residuals, sensor_readings, state_rates, reading_slopes}) batch_->run(section, nullptr);
+  for (std::int32_t r : batch_->program().roots) root_at_.push_back(batch_->array(r));
 
   w_ = Eigen::Map<const Vector>(problem_->problem.initial.x.data() + n, static_cast<long>(m));
   const auto nl = static_cast<long>(n), ml = static_cast<long>(m);
@@ -320,7 +376,7 @@ bool TwinModel::solve(const Vector& x, double t, const double* u) {
   for (int iteration = 0;; ++iteration) {
     for (Eigen::Index i = 0; i < w_.size(); ++i)
       batch_->uniform(static_cast<std::int32_t>(n + static_cast<std::size_t>(i))) = w_[i];
-    batch_->run(1, nullptr);
+    batch_->run(residuals, nullptr);
     if (w_.size() == 0) return true;
     read(residual_, roots_.g);
     read(gw_, roots_.gw);
@@ -338,59 +394,88 @@ void TwinModel::eliminate(Matrix& by_state, const Matrix& by_unknown) {
   if (w_.size() > 0) by_state.noalias() -= by_unknown * wx_;
 }
 
+// What has to be known of the residuals before slopes can be told.
+void TwinModel::find_unknown_slopes() {
+  if (w_.size() == 0) return;
+  read(gx_, roots_.gx);
+  wx_ = lu_.solve(gx_);
+}
+
 bool TwinModel::evaluate(const Vector& x, double t, const double* u, const double* du, TwinPoint& point) {
   for (std::size_t k = 0; k < inputs_.size(); ++k)
     batch_->uniform(static_cast<std::int32_t>(input_du_ + k)) = du ? du[k] : 0.0;
   if (!solve(x, t, u)) return false;
-  batch_->run(2, nullptr);
+  for (int section : {sensor_readings, state_rates, reading_slopes, rate_slopes})
+    batch_->run(section, nullptr);
   const auto n = x.size();
   point.rates.resize(n), point.by_time.resize(n), point.by_state.resize(n, n);
-  point.readings.resize(static_cast<long>(sensors_)),
-      point.readings_by_state.resize(static_cast<long>(sensors_), n);
   read(point.rates, roots_.f);
   read(point.by_state, roots_.fx);
   read(point.by_time, roots_.ft);
-  read(point.readings, roots_.y);
-  read(point.readings_by_state, roots_.yx);
+  find_unknown_slopes();
+  read_readings(point, n);
   if (w_.size() > 0) {
-    read(gx_, roots_.gx);
     read(gt_, roots_.gt);
-    wx_ = lu_.solve(gx_);
     wt_ = lu_.solve(gt_);
     read(fw_, roots_.fw);
-    read(yw_, roots_.yw);
     eliminate(point.by_state, fw_);
-    eliminate(point.readings_by_state, yw_);
     point.by_time.noalias() -= fw_ * wt_;
   }
   return true;
 }
 
+void TwinModel::read_readings(TwinPoint& point, Eigen::Index n) {
+  point.readings.resize(static_cast<long>(sensors_)),
+      point.readings_by_state.resize(static_cast<long>(sensors_), n);
+  read(point.readings, roots_.y);
+  read(point.readings_by_state, roots_.yx);
+  if (w_.size() == 0) return;
+  read(yw_, roots_.yw);
+  eliminate(point.readings_by_state, yw_);
+}
+
+bool TwinModel::evaluate_readings(const Vector& x, double t, const double* u, TwinPoint& point) {
+  if (!solve(x, t, u)) return false;
+  batch_->run(sensor_readings, nullptr);
+  if (!constant_readings_ || w_.size() > 0) {
+    batch_->run(state_rates, nullptr);
+    batch_->run(reading_slopes, nullptr);
+    find_unknown_slopes();
+  }
+  read_readings(point, x.size());
+  return true;
+}
+
 bool TwinModel::rates(const Vector& x, double t, const double* u, Vector& f) {
   if (!solve(x, t, u)) return false;
-  batch_->run(2, nullptr);
+  batch_->run(sensor_readings, nullptr);
+  batch_->run(state_rates, nullptr);
   read(f, roots_.f);
   return true;
 }
 
 bool TwinModel::readings(const Vector& x, double t, const double* u, Vector& y) {
   if (!solve(x, t, u)) return false;
-  batch_->run(2, nullptr);
+  batch_->run(sensor_readings, nullptr);
   read(y, roots_.y);
   return true;
 }
 
+// All sections, for what is told now and then.
+void TwinModel::run_all() {
+  for (int section : {sensor_readings, state_rates, reading_slopes, rate_slopes, the_rest})
+    batch_->run(section, nullptr);
+  find_unknown_slopes();
+}
+
 bool TwinModel::quantities_at(const Vector& x, double t, const double* u, Vector& value, Matrix& by_state) {
   if (!solve(x, t, u)) return false;
-  batch_->run(2, nullptr);
-  batch_->run(3, nullptr);
+  run_all();
   value.resize(static_cast<long>(quantity_formulas_.size()));
   by_state.resize(static_cast<long>(quantity_formulas_.size()), x.size());
   read(value, roots_.q);
   read(by_state, roots_.qx);
   if (w_.size() > 0) {
-    read(gx_, roots_.gx);
-    wx_ = lu_.solve(gx_);
     read(qw_, roots_.qw);
     eliminate(by_state, qw_);
   }
@@ -400,15 +485,12 @@ bool TwinModel::quantities_at(const Vector& x, double t, const double* u, Vector
 bool TwinModel::storage_coefficients(const Vector& x, double t, const double* u, Vector& c,
                                      Matrix& by_state) {
   if (!solve(x, t, u)) return false;
-  batch_->run(2, nullptr);
-  batch_->run(3, nullptr);
+  run_all();
   c.resize(x.size());
   by_state.resize(x.size(), x.size());
   read(c, roots_.c);
   read(by_state, roots_.cx);
   if (w_.size() > 0) {
-    read(gx_, roots_.gx);
-    wx_ = lu_.solve(gx_);
     read(cw_, roots_.cw);
     eliminate(by_state, cw_);
   }

@@ -69,11 +69,14 @@ class TwinModel {
 
   // F and H never change: linear, and no unknown multiplies a state.
   bool constant_slopes() const { return constant_; }
+  bool constant_reading_slopes() const { return constant_readings_; }  // H alone
 
   // `u`: inputs now, `du`: their rates. False where Newton fails for w. Allocates nothing once the point has
   // its size.
   bool evaluate(const Vector& x, double t, const double* u, const double* du, TwinPoint& point);
-  // The same without derivatives.
+  // The readings and their slopes alone: the rest of the point stays as it is.
+  bool evaluate_readings(const Vector& x, double t, const double* u, TwinPoint& point);
+  // Without derivatives.
   bool rates(const Vector& x, double t, const double* u, Vector& f);
   bool readings(const Vector& x, double t, const double* u, Vector& y);
   // What is estimated, and its derivatives, at the point last evaluated for this x.
@@ -100,9 +103,14 @@ class TwinModel {
  private:
   void name_states(const Model& model);
   void collect_quantities(const Model& model, const TwinOptions& options);
+  void storage_formulas();
+  void eliminate_unknowns(MinimalForm& form, std::vector<std::vector<Expr>*> formulas);
   void build_program(bool compile);
   bool solve(const Vector& x, double t, const double* u);
-  double root(std::size_t k) { return batch_->array(batch_->program().roots[k])[0]; }
+  void find_unknown_slopes();
+  void read_readings(TwinPoint& point, Eigen::Index n);
+  void run_all();
+  double root(std::size_t k) const { return *root_at_[k]; }
   void read(Matrix& into, std::size_t first);
   void read(Vector& into, std::size_t first);
   void eliminate(Matrix& by_state, const Matrix& by_unknown);
@@ -118,12 +126,24 @@ class TwinModel {
   std::vector<double> noise_;
   std::vector<std::pair<double, double>> bounds_;  // per state
   std::size_t sensors_ = 0;
-  bool constant_ = false;
+  bool constant_ = false, constant_readings_ = false;
 
+  // Of the program. Slopes of the readings need those of the residuals; whoever runs one runs all before it.
+  enum Section {
+    constants,
+    residuals,
+    sensor_readings,
+    state_rates,
+    reading_slopes,
+    rate_slopes,
+    the_rest,  // quantities and storage coefficients
+    section_count
+  };
   std::unique_ptr<Batch> batch_;
   struct Roots {
     std::size_t g, gw, f, fx, fw, ft, gx, gt, y, yx, yw, q, qx, qw, c, cx, cw;
   } roots_{};
+  std::vector<const double*> root_at_;
   std::size_t input_t_ = 0, input_u_ = 0, input_du_ = 0;
   Vector w_, residual_, change_;
   Matrix gw_, gx_, wx_, fw_, yw_, qw_, cw_;

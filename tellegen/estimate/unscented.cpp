@@ -24,24 +24,28 @@ class UnscentedFilter : public Filter {
     for (Eigen::Index k = 0; k < points_.cols(); ++k) {
       next_ = points_.col(k);
       model_.clamp(next_);
-      if (!flow(next_, t, u, du, step_, phi_)) return false;
+      if (options_.euler ? !model_.rates(next_, t, u, step_) : !flow(next_, t, u, du, step_, phi_))
+        return false;
+      if (options_.euler) step_ *= options_.step;
       points_.col(k) = next_ + step_;
     }
     belief_.x.setZero();
     for (Eigen::Index k = 0; k < points_.cols(); ++k) belief_.x += weight(k) * points_.col(k);
-    belief_.p = Matrix::Zero(n, n);
+    belief_.p.setZero();
     for (Eigen::Index k = 0; k < points_.cols(); ++k) {
       next_ = points_.col(k) - belief_.x;
-      belief_.p.noalias() += weight(k) * next_ * next_.transpose();
+      for (Eigen::Index j = 0; j < n; ++j) belief_.p.col(j) += (weight(k) * next_[j]) * next_;
     }
     belief_.p.diagonal() += q_;
     model_.clamp(belief_.x);
     return belief_.x.allFinite();
   }
 
-  // Readings one after the other, each with points of its own.
+  // Readings one after the other, each with points of its own. Where they are linear in the states, and no
+  // bound bends the points, mean and covariance follow without points, and are the same.
   bool correct(double t, const double* u, const double* readings, Innovations& out) override {
     out.log_likelihood = 0.0;
+    if (model_.constant_reading_slopes() && !model_.bounded()) return correct_linear(t, u, readings, out);
     Vector y(static_cast<long>(model_.sensors()));
     for (std::size_t s = 0; s < model_.sensors(); ++s) {
       out.value[s] = out.variance[s] = std::numeric_limits<double>::quiet_NaN();
@@ -81,6 +85,32 @@ class UnscentedFilter : public Filter {
   const Matrix& transition() const override { return none_; }
 
  private:
+  bool correct_linear(double t, const double* u, const double* readings, Innovations& out) {
+    if (!model_.evaluate_readings(belief_.x, t, u, point_)) return false;
+    next_ = belief_.x;
+    for (std::size_t s = 0; s < model_.sensors(); ++s) {
+      const auto i = static_cast<long>(s);
+      out.value[s] = out.variance[s] = std::numeric_limits<double>::quiet_NaN();
+      out.refused[s] = 0;
+      if (std::isnan(readings[s])) continue;
+      row_ = point_.readings_by_state.row(i).transpose();
+      const double r = model_.noise()[s] * model_.noise()[s];
+      cross_.noalias() = belief_.p * row_;
+      const double variance = row_.dot(cross_) + r;
+      double innovation = readings[s] - point_.readings[i];
+      for (Eigen::Index k = 0; k < next_.size(); ++k) innovation -= row_[k] * (belief_.x[k] - next_[k]);
+      out.variance[s] = variance;
+      if (refuse(innovation, variance)) {
+        out.refused[s] = 1;
+        continue;
+      }
+      out.value[s] = innovation;
+      out.log_likelihood -= 0.5 * (innovation * innovation / variance + std::log(2.0 * M_PI * variance));
+      joseph_update(belief_, row_, innovation, r, variance, gain_, cross_);
+    }
+    return belief_.x.allFinite();
+  }
+
   double weight(Eigen::Index k) const {
     const double n = static_cast<double>(belief_.x.size());
     return k == 0 ? kappa_ / (n + kappa_) : 0.5 / (n + kappa_);
@@ -89,23 +119,26 @@ class UnscentedFilter : public Filter {
   bool spread() {
     const auto n = belief_.x.size();
     // A state that is known exactly has no spread; what rounding leaves below zero is none either.
-    const Eigen::LDLT<Matrix> factor(belief_.p);
-    Matrix root = factor.matrixL();
-    const Vector d = factor.vectorD().cwiseMax(0.0).cwiseSqrt();
-    root = factor.transpositionsP().transpose() * (root * d.asDiagonal());
-    if (!root.allFinite()) return false;
+    factor_.compute(belief_.p);
     const double scale = std::sqrt(static_cast<double>(n) + kappa_);
     points_.col(0) = belief_.x;
     for (Eigen::Index k = 0; k < n; ++k) {
-      points_.col(1 + k) = belief_.x + scale * root.col(k);
-      points_.col(1 + n + k) = belief_.x - scale * root.col(k);
+      const double d = scale * std::sqrt(std::max(0.0, factor_.vectorD()[k]));
+      if (!std::isfinite(d)) return false;
+      for (Eigen::Index i = 0; i < n; ++i)
+        next_[i] = i < k ? 0.0 : d * (i == k ? 1.0 : factor_.matrixLDLT()(i, k));
+      for (Eigen::Index i = n - 1; i >= 0; --i)
+        std::swap(next_[i], next_[factor_.transpositionsP().coeff(i)]);
+      points_.col(1 + k) = belief_.x + next_;
+      points_.col(1 + n + k) = belief_.x - next_;
     }
     return true;
   }
 
   double kappa_;
   Matrix points_, none_;
-  Vector next_;
+  Vector next_, row_, gain_, cross_;
+  Eigen::LDLT<Matrix> factor_;
 };
 
 }  // namespace

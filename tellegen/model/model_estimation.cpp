@@ -308,6 +308,7 @@ void ModelReader::read_states(const Value& table, const std::string& prefix) {
     state.noise = read_number(entry, "noise", what, unit, true, 0.0).value_or(0.0) / std::sqrt(over);
     state.rate_noise = read_number(entry, "rate_noise", what, "", true, 0.0).value_or(0.0) / std::sqrt(over);
     state.keep = read_number(entry, "keep", what, "1", true, 0.0).value_or(0.0);
+    if (state.keep > 1.0) at.fault(entry, "T124", fmt::format("'keep' of {} must be at most 1", what));
     model_.estimation.states.push_back(std::move(state));
   }
 }

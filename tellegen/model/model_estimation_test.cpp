@@ -195,6 +195,8 @@ TEST(Estimation, wrong_estimations_are_faults) {
       {"[estimate]\nresample = \"near\"", "T161: 'resample' of [estimate] cannot be 'near'"},
       {"[estimate]\ngate = 1.5", "T124: 'gate' of [estimate] must lie between 0 and 1"},
       {"[estimate]\nstep = \"0 s\"", "T124"},
+      {"[estimate.states]\nc1.dT = { keep = 1.5 }",
+       "T124: 'keep' of state 'c1.dT' of [estimate] must be at most 1"},
       {"[estimate]\nstep = \"1 K\"", "T123"},
       {"[estimate]\nstates = { \"c1.dT\" = { noise = \"1 W\" } }", "T123"},
       {"[estimate]\nstates = { \"c1.dT\" = { nois = 1.0 } }", "did you mean 'noise'?"},

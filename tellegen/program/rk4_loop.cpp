@@ -148,7 +148,7 @@ bool Rk4Loop::run_interpreted(Rk4Control& c) {
     }
     return true;
   }
-  if (step_.event >= 0)
+  if (!step_.watched.empty())
     for (int section : {5, 6}) interpret(step_.program, section, r);
   return true;
 }
@@ -308,6 +308,8 @@ std::string c_rk4_loop(const Rk4Program& step) {
     out += "      break;\n    }\n";
   }
   out += "  }\n";
+  // Where nothing can happen within the loop, what is sampled at its end is still to be found.
+  if (step.event < 0 && !step.watched.empty()) out += instructions(5, "  ") + instructions(6, "  ");
   if (step.error >= 0) out += "done:\n";
   out += "  c->index = index; c->phase = phase; c->rows = rows;\n";
   for (std::size_t i = 0; i < n; ++i) {

@@ -71,6 +71,22 @@ c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1e-3, v0 = 1 }
   EXPECT_LT(result.t.back(), 10.0);
 }
 
+TEST(Rk4, what_is_sampled_and_nothing_else_changes) {
+  constexpr const char* text = R"toml(
+n = { kind = "signals.noise", sigma = 1.0, period = "0.1 s", mean = 3.0 }
+e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "n.y" }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = 1 }
+c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.3 }
+)toml";
+  for (const bool compile : {true, false}) {
+    SimulationOptions options = options_of("rk4", 1.0, 0.01);
+    options.compile = compile;
+    const TestRun rk4(text, options, {"c.v"}), tr(text, options_of("tr", 1.0, 0.001), {"c.v"});
+    EXPECT_GT(tr.last("c.v"), 1.0);
+    EXPECT_NEAR(rk4.last("c.v"), tr.last("c.v"), 1e-4) << compile;
+  }
+}
+
 TEST(Rk4, a_diode_charges_a_capacitor) {
   // Conducting throughout: compare with the implicit rule at the same small step.
   constexpr const char* text = R"toml(
