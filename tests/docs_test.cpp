@@ -270,6 +270,7 @@ TEST(Docs, the_examples_of_stacks_work) { Example("docs/stacks.md").run(); }
 TEST(Docs, the_examples_of_equations_work) { Example("docs/equations.md").run(); }
 
 TEST(Docs, the_examples_of_machines_work) { Example("docs/machines.md").run(); }
+TEST(Docs, the_gallery_s_commands_work) { Example("docs/gallery.md").run(); }
 
 TEST(Docs, the_readmes_of_the_models_tell_how_to_run_them) {
   for (const auto& entry : fs::directory_iterator(root / "models")) {
@@ -285,7 +286,8 @@ TEST(Docs, links_lead_somewhere) {
   for (const std::string name :
        {"README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/model-file.md", "docs/errors.md",
         "docs/theory.md", "docs/realtime.md", "docs/architecture.md", "docs/library.md", "docs/netlists.md",
-        "docs/studies.md", "docs/equations.md", "docs/twin.md", "docs/stacks.md", "docs/machines.md"}) {
+        "docs/studies.md", "docs/equations.md", "docs/twin.md", "docs/stacks.md", "docs/machines.md",
+        "docs/gallery.md"}) {
     const std::string text = page(name);
     for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
       EXPECT_TRUE(fs::exists((root / name).parent_path() / (*at)[1].str())) << name << ": " << (*at)[0];
