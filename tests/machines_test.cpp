@@ -1,4 +1,5 @@
 // Machines in networks: forms that agree, starts that are steady, steps that are too long.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -113,6 +114,40 @@ TEST(Machines, compiled_and_interpreted_steps_are_equal) {
     const TestRun compiled(shipped_model(model), options, {"i_a", "T_e"});
     EXPECT_EQ(interpreted.result.values, compiled.result.values) << model;
   }
+}
+
+// Six diodes behind the winding's inductance: what the shaft gives is what load and copper take, whatever
+// diode.
+TEST(Machines, a_generator_feeds_a_rectifier) {
+  double voltage[2];
+  for (const bool ideal : {true, false}) {
+    std::string text = R"toml(
+prime = { kind = "rotational.speed_source", p = "shaft", n = "datum", w = 150 }
+gen   = { kind = "machines.pmsm_vbr", a = "a", b = "b", c = "c", n = "star", r = "shaft", frame = "datum", poles = 8, r_s = 0.2, L_d = "1.5 mH", L_q = "2.5 mH", flux = 0.12 }
+link  = { kind = "electrical.capacitor", p = "plus", n = "datum", C = "1 mF" }
+load  = { kind = "electrical.resistor", p = "plus", n = "datum", R = 20 }
+)toml";
+    for (const char phase : {'a', 'b', 'c'}) {
+      const char* kind = ideal ? "ideal_diode" : "diode";
+      text +=
+          fmt::format("up_{0} = {{ kind = \"electrical.{1}\", p = \"{0}\", n = \"plus\" }}\n", phase, kind);
+      text +=
+          fmt::format("low_{0} = {{ kind = \"electrical.{1}\", p = \"datum\", n = \"{0}\" }}\n", phase, kind);
+      text += fmt::format(
+          "leak_{0} = {{ kind = \"electrical.resistor\", p = \"{0}\", n = \"datum\", R = \"1 Mohm\" }}\n",
+          phase);
+    }
+    const TestRun run(text, options_of("bdf2", 0.1, 1e-5),
+                      {"plus.v", "gen.T_e", "gen.loss", "load.v*load.i"});
+    const std::size_t width = 4, rows = run.result.t.size();
+    double mean[4] = {};
+    for (std::size_t row = rows / 2; row < rows; ++row)
+      for (std::size_t k = 0; k < width; ++k)
+        mean[k] += run.result.values[row * width + k] / static_cast<double>(rows - rows / 2);
+    voltage[ideal] = mean[0];
+    EXPECT_NEAR(-150 * mean[1], mean[2] + mean[3] + (ideal ? 0.0 : 2 * 0.8 * mean[0] / 20), 0.01 * mean[3]);
+  }
+  EXPECT_NEAR(voltage[0] + 2 * 0.8, voltage[1], 0.5);  // two drops
 }
 
 // The jump lies on a step: the step before must not see it, the one after must.
