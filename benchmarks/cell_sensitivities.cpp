@@ -14,7 +14,7 @@ namespace tellegen {
 namespace {
 
 constexpr const char* parameter = "L_NiOH2";
-constexpr int samples = 200;
+constexpr int cell_samples = 200;
 
 // With r2 among the chords the current of oxygen is a function of its own voltage. Among the branches it
 // would be the difference of two currents ten million times as large, and its digits would cancel.
@@ -66,7 +66,7 @@ RunDerivatives reference_run(Model model, std::span<const Expr> unknowns, double
   SimulationOptions options;
   options.method = "adaptive";
   options.stop = stop;
-  options.sample = stop / samples;
+  options.sample = stop / cell_samples;
   options.tolerance = 1e-11;
   request.simulation = complete_options(model, options);
   request.wrt.push_back(study_parameter(model, parameter));
@@ -109,7 +109,7 @@ CellComparison compare_cell_sets(const CellSetting& setting) {
 
   SetOptions options;
   options.stop = 0.97 * find_parameter(model, "Q_n").number / setting.current;
-  options.samples = samples;
+  options.samples = cell_samples;
   options.tolerance = setting.tolerance;
   options.repetitions = setting.repetitions;
   const std::size_t n = f.equations.unknowns.size() / 2, columns = n + 1;  // v_cell is the first column

@@ -38,7 +38,7 @@ struct ShareTimes {
   double iterations = 0;
 };
 
-ShareTimes measure(const Circuit& circuit, const SimulationOptions& options, int rounds) {
+ShareTimes measure_shares(const Circuit& circuit, const SimulationOptions& options, int rounds) {
   ShareTimes times;
   std::fill(std::begin(times.of), std::end(times.of), std::numeric_limits<double>::infinity());
   // In turn: differences of small numbers must not see a disturbance on one side only.
@@ -56,7 +56,7 @@ ShareTimes measure(const Circuit& circuit, const SimulationOptions& options, int
 }
 
 std::vector<std::string> share_row(const Circuit& circuit, const SimulationOptions& options, int rounds) {
-  const ShareTimes times = measure(circuit, options, rounds);
+  const ShareTimes times = measure_shares(circuit, options, rounds);
   const double total = times.of[all];
   const auto less = [](double with, double without) { return std::max(0.0, with - without); };
   // A linear circuit is solved once, whatever the number of iterations.

@@ -15,16 +15,18 @@
 namespace tellegen {
 namespace {
 
-constexpr double stop = 10e-3, sample = 10e-6;
-constexpr int samples = 1000;
+constexpr double run_length = 10e-3, sample_interval = 10e-6;
+constexpr int sample_count = 1000;
 
-struct Answer {
+struct ConverterAnswer {
   std::vector<double> voltage, current;  // V(out), I(l1), at the samples
 };
 
-struct Errors {
+struct ConverterErrors {
   double voltage = 0, current = 0;  // root mean square over the run, in V and A
-  bool within(const Errors& other) const { return voltage <= other.voltage && current <= other.current; }
+  bool within(const ConverterErrors& other) const {
+    return voltage <= other.voltage && current <= other.current;
+  }
 };
 
 double rms(const std::vector<double>& a, const std::vector<double>& b) {
@@ -32,7 +34,7 @@ double rms(const std::vector<double>& a, const std::vector<double>& b) {
   for (std::size_t k = 0; k < a.size(); ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
   return std::sqrt(sum / static_cast<double>(a.size()));
 }
-Errors errors_of(const Answer& answer, const Answer& reference) {
+ConverterErrors errors_of(const ConverterAnswer& answer, const ConverterAnswer& reference) {
   return {rms(answer.voltage, reference.voltage), rms(answer.current, reference.current)};
 }
 
@@ -50,34 +52,35 @@ std::string spice_text(double max_step, const std::string& options, const std::s
              ".options {}\n.save v(out) i(l1)\n.tran {} {} 0 {} uic\n.control\nset numdgt=15\nset "
              "wr_singlescale\nset num_threads=1\nrun\nrusage accept trantime\nwrdata {} v(out) "
              "i(l1)\n.endc\n.end\n",
-             options, max_step, stop, max_step, output);
+             options, max_step, run_length, max_step, output);
 }
 
 ExternalRun run_spice(double max_step, const std::string& options) {
   return run_ngspice_text(
       fmt::format("max step {:g} ns, {}", 1e9 * max_step, options.empty() ? "default" : options),
-      [&](const std::string& output) { return spice_text(max_step, options, output); }, stop, samples, 1);
+      [&](const std::string& output) { return spice_text(max_step, options, output); }, run_length,
+      sample_count, 1);
 }
 
-struct Setting {
+struct ConverterSetting {
   const char* method;
   double step;
   int bisections;
 };
 
 struct OurRun {
-  Setting setting;
-  Answer answer;
-  Errors errors;
+  ConverterSetting setting;
+  ConverterAnswer answer;
+  ConverterErrors errors;
   Statistics statistics;
   double seconds = std::numeric_limits<double>::infinity();  // of the loop
 };
 
 void run_ours(const Model& model, OurRun& run, int repetitions) {
   SimulationOptions options;
-  options.stop = stop;
+  options.stop = run_length;
   options.step = run.setting.step;
-  options.sample = sample;
+  options.sample = sample_interval;
   options.method = run.setting.method;
   options.event_bisections = run.setting.bisections;
   const std::vector<OutputColumn> outputs{{"V(out)", "V", parse_value(model, "out.v", {})},
@@ -94,7 +97,7 @@ void run_ours(const Model& model, OurRun& run, int repetitions) {
   }
 }
 
-std::string in_words(const Setting& s) {
+std::string in_words(const ConverterSetting& s) {
   return fmt::format("{} {:g} ns{}", s.method, 1e9 * s.step,
                      s.bisections > 0 ? fmt::format(", {} bisections", s.bisections) : "");
 }
@@ -115,7 +118,7 @@ bool run_converter(const ConverterOptions& options) {
   const double amperes = *std::max_element(reference.answer.current.begin(), reference.answer.current.end());
   ExternalRun finest = run_spice(options.quick ? 1e-7 : 1e-8, options.quick ? "" : "reltol=1e-5");
   if (finest.available) {
-    const Errors apart = errors_of({finest.first, finest.second}, reference.answer);
+    const ConverterErrors apart = errors_of({finest.first, finest.second}, reference.answer);
     report.require(
         apart.voltage < 0.01 * volts && apart.current < 0.01 * amperes,
         fmt::format("the finest answers differ by {:.3g} V, {:.3g} A", apart.voltage, apart.current));
@@ -166,7 +169,7 @@ bool run_converter(const ConverterOptions& options) {
       report.note(theirs.setting);
       break;
     }
-    const Errors errors = errors_of({theirs.first, theirs.second}, reference.answer);
+    const ConverterErrors errors = errors_of({theirs.first, theirs.second}, reference.answer);
     const auto equal =
         std::find_if(ours.begin(), ours.end(), [&](const OurRun& run) { return run.errors.within(errors); });
     std::vector<std::string> cells{theirs.setting, cell(static_cast<std::int64_t>(theirs.steps)),

@@ -19,7 +19,7 @@ namespace tellegen {
 namespace {
 
 // The ladder; with diodes: one beside every capacitor's inductor, towards ground.
-std::string text_of(int loops, bool diodes) {
+std::string network_text(int loops, bool diodes) {
   std::string text = ladder_model(loops);
   if (!diodes) return text;
   std::string more;
@@ -29,13 +29,13 @@ std::string text_of(int loops, bool diodes) {
   return text.insert(text.find("[outputs]"), more);
 }
 
-struct Setting {
+struct DerivativeSetting {
   Model model;
   RunRequest request;
 };
 
-Setting setting_of(int loops, bool diodes, const std::vector<std::string>& parameters) {
-  Setting s{read_model_text(text_of(loops, diodes), "ladder.toml"), {}};
+DerivativeSetting setting_of(int loops, bool diodes, const std::vector<std::string>& parameters) {
+  DerivativeSetting s{read_model_text(network_text(loops, diodes), "ladder.toml"), {}};
   SimulationOptions options;
   options.method = "bdf3";
   options.tolerance = diodes ? 1e-8 : 1e-6;
@@ -51,7 +51,7 @@ Setting setting_of(int loops, bool diodes, const std::vector<std::string>& param
 struct Plain {
   double value = 0, seconds = 0;
 };
-Plain simulate(const Setting& s, int repetitions) {
+Plain simulate(const DerivativeSetting& s, int repetitions) {
   Plain plain{0, 1e300};
   for (int k = 0; k < repetitions; ++k) {
     Simulation simulation(s.model, s.request.simulation, {{"energy", "", s.request.observed[0].value}});
@@ -63,7 +63,7 @@ Plain simulate(const Setting& s, int repetitions) {
 }
 
 template <class Run>
-RunDerivatives shortest(Run run, const Setting& s, int repetitions) {
+RunDerivatives shortest(Run run, const DerivativeSetting& s, int repetitions) {
   RunDerivatives best = run(s.model, s.request);
   for (int k = 1; k < repetitions; ++k)
     if (RunDerivatives again = run(s.model, s.request); again.loop_seconds < best.loop_seconds)
@@ -78,7 +78,7 @@ double megabytes() {
 }
 
 // Largest difference of two gradients, each entry times its parameter, relative to the largest such product.
-double difference(const Setting& s, const std::vector<double>& a, const std::vector<double>& b) {
+double difference(const DerivativeSetting& s, const std::vector<double>& a, const std::vector<double>& b) {
   double largest = 0, apart = 0;
   for (std::size_t k = 0; k < a.size(); ++k) {
     const double size = std::abs(s.model.parameters[s.request.wrt[k]].number);
@@ -93,7 +93,7 @@ void forward_task(Report& report, const DerivativesOptions& options, bool diodes
   for (int k = 1; k <= 6; ++k)
     for (const char* element : {"r{}.R", "l{}.L", "c{}.C"})
       names.push_back(fmt::format(fmt::runtime(element), k));
-  const Setting s = setting_of(options.loops, diodes, names);
+  const DerivativeSetting s = setting_of(options.loops, diodes, names);
   report.begin({diodes ? "forward, a diode in every loop" : "forward, linear ladder",
                 fmt::format("{} loops, bdf3, 400 steps; {} parameters", options.loops, names.size()),
                 "gradient of the integral of V4^2",
@@ -104,7 +104,7 @@ void forward_task(Report& report, const DerivativesOptions& options, bool diodes
   std::vector<double> differences;
   double seconds = 0;
   for (std::size_t p = 0; p < names.size(); ++p) {
-    Setting moved = s;
+    DerivativeSetting moved = s;
     const double value = s.model.parameters[s.request.wrt[p]].number, h = 1e-6 * value;
     set_parameters(moved.model, std::span(s.request.wrt).subspan(p, 1), std::vector{value + h});
     const Plain run = simulate(moved, options.repetitions);
@@ -131,7 +131,7 @@ void adjoint_task(Report& report, const DerivativesOptions& options) {
   for (int k = 1; k <= options.loops; ++k)
     for (const char* element : {"r{}.R", "l{}.L", "c{}.C"})
       names.push_back(fmt::format(fmt::runtime(element), k));
-  const Setting s = setting_of(options.loops, false, names);
+  const DerivativeSetting s = setting_of(options.loops, false, names);
   report.begin({"adjoint, linear ladder",
                 fmt::format("{} loops, bdf3, 400 steps; {} parameters", options.loops, names.size()),
                 "gradient of the integral of V4^2 by every element and the amplitude",
@@ -141,7 +141,7 @@ void adjoint_task(Report& report, const DerivativesOptions& options) {
   const RunDerivatives adjoint = shortest(adjoint_run, s, options.repetitions);
   const double more = megabytes() - before;
   if (!report.require(adjoint.failure.empty(), "adjoint run: " + adjoint.failure)) return;
-  Setting few = s;
+  DerivativeSetting few = s;
   few.request.wrt.clear();
   std::vector<double> of_few;
   for (std::size_t k = 0; k < 12; ++k) {

@@ -60,7 +60,7 @@ struct Run {
   std::string failure;
 };
 
-Run run(const Model& model, double step, double sample, double stop, int repetitions = 1) {
+Run run_rk4(const Model& model, double step, double sample, double stop, int repetitions = 1) {
   SimulationOptions options;
   options.method = "rk4";
   options.form = options.start = "";
@@ -83,13 +83,13 @@ Run run(const Model& model, double step, double sample, double stop, int repetit
   return result;
 }
 
-struct Errors {
+struct MachineErrors {
   double current = 0, torque = 0;  // largest, over the peaks
 };
 
 // Rows of b that fall on rows of a.
-Errors apart(const Scenario& s, const Run& a, const Run& b) {
-  Errors errors;
+MachineErrors apart(const Scenario& s, const Run& a, const Run& b) {
+  MachineErrors errors;
   std::size_t k = 0;
   for (std::size_t row = 0; row < a.t.size(); ++row) {
     while (k + 1 < b.t.size() && b.t[k] < a.t[row] - 1e-9) ++k;
@@ -125,19 +125,19 @@ void run_scenarios(Report& report, bool quick) {
     const Model model = in_form(s, "vbr");
     const double h = 5e-4, stop = *model.simulation.stop, sample = 1e-3;
     const Run reference = reference_of(s);
-    const Run ours = run(model, h, sample, stop);
+    const Run ours = run_rk4(model, h, sample, stop);
     if (!report.require(ours.failure.empty(), fmt::format("{}: {}", s.model, ours.failure))) continue;
-    const Errors errors = apart(s, reference, ours);
+    const MachineErrors errors = apart(s, reference, ours);
     const bool good = report.require(
         errors.current <= 1e-4 && errors.torque <= 2e-4,
         fmt::format("{}: {:.2g} and {:.2g} from the reference", s.model, errors.current, errors.torque));
     // Order: three halvings, over the part in which something happens.
     const double until = std::min(stop, s.machine[0] == 's' ? 10.5 : 0.5);
-    const Run fine[] = {run(model, h, sample, until), run(model, h / 2, sample, until),
-                        run(model, h / 4, sample, until)};
+    const Run fine[] = {run_rk4(model, h, sample, until), run_rk4(model, h / 2, sample, until),
+                        run_rk4(model, h / 4, sample, until)};
     const double order = std::log2(apart(s, fine[0], fine[1]).current / apart(s, fine[1], fine[2]).current);
-    const Run qd0 = run(in_form(s, "qd0"), h, sample, stop);
-    const Errors forms = apart(s, ours, qd0), qd0_errors = apart(s, reference, qd0);
+    const Run qd0 = run_rk4(in_form(s, "qd0"), h, sample, stop);
+    const MachineErrors forms = apart(s, ours, qd0), qd0_errors = apart(s, reference, qd0);
     report.require(qd0.failure.empty() && forms.current <= 1.5 * (errors.current + qd0_errors.current) + 1e-6,
                    fmt::format("{}: the qd0 form is {:.2g} apart{}", s.model, forms.current, qd0.failure));
     const auto steps = static_cast<std::int64_t>(std::llround(stop / h));
@@ -150,7 +150,7 @@ void run_scenarios(Report& report, bool quick) {
                    fmt::format("{}: the step by hand is {:.2g} apart", s.model, difference));
     double own = std::numeric_limits<double>::infinity(), by_hand = own;
     for (int round = 0; round < (quick ? 1 : 5); ++round) {
-      own = std::min(own, run(model, h, 10e-3, stop, quick ? 1 : 4).seconds);
+      own = std::min(own, run_rk4(model, h, 10e-3, stop, quick ? 1 : 4).seconds);
       by_hand = std::min(by_hand, best_of([&] { hand_machine(s.model, h, steps, 20); }, quick ? 0.0 : 0.1));
     }
     table.rows.push_back({s.model, cell(ours.statistics.steps), cell(errors.current), cell(errors.torque),
@@ -168,13 +168,13 @@ void run_forms(Report& report, bool quick) {
                 "against voltage behind reactance at 25 us"});
   for (const Scenario& s : {scenarios[1], scenarios[0]}) {
     const double stop = quick ? 0.1 : s.machine[0] == 's' ? 11 : 0.5, sample = 4e-3;
-    const Run reference = run(in_form(s, "vbr"), 2.5e-5, sample, stop);
+    const Run reference = run_rk4(in_form(s, "vbr"), 2.5e-5, sample, stop);
     TextTable table{
         {"step [ms]", "phase domain", "qd0", "vbr", "phase [ns/step]", "qd0 [ns/step]", "vbr [ns/step]"}, {}};
     for (const double h : {2e-3, 1e-3, 5e-4, 2.5e-4, 1.25e-4}) {
       std::vector<std::string> errors, times;
       for (const char* form : {"phase", "qd0", "vbr"}) {
-        const Run r = run(in_form(s, form), h, sample, stop, quick ? 1 : 3);
+        const Run r = run_rk4(in_form(s, form), h, sample, stop, quick ? 1 : 3);
         const double error = r.failure.empty() ? apart(s, reference, r).current : std::nan("");
         errors.push_back(r.failure.empty() && error < 1 ? cell(error) : "unstable");
         times.push_back(
@@ -211,7 +211,7 @@ void run_table(Report& report, bool quick) {
   const Scenario& s = scenarios[3];
   const Model exact = in_form(s, "vbr");
   const double stop = quick ? 0.1 : 5.0;
-  const Run formula = run(exact, 5e-4, 1e-3, stop, quick ? 1 : 3);
+  const Run formula = run_rk4(exact, 5e-4, 1e-3, stop, quick ? 1 : 3);
   TextTable table{{"curve", "err current", "err torque", "loop [ms]"}, {}};
   table.rows.push_back({"formula", "", "", cell(1e3 * formula.seconds)});
   for (const int count : {25, 50, 100, 200, 400}) {
@@ -224,8 +224,8 @@ void run_table(Report& report, bool quick) {
     text.replace(begin, end - begin, "curve = " + curve_points(20, 0.82, 62.75, 88.95, 1.6, count) + "\n");
     ReadOptions read;
     read.library = TELLEGEN_SOURCE_DIR "/library";
-    const Run r = run(read_model_text(text, file_of(s), read), 5e-4, 1e-3, stop, quick ? 1 : 3);
-    const Errors errors = apart(s, formula, r);
+    const Run r = run_rk4(read_model_text(text, file_of(s), read), 5e-4, 1e-3, stop, quick ? 1 : 3);
+    const MachineErrors errors = apart(s, formula, r);
     report.require(r.failure.empty() && errors.current < 0.05,
                    fmt::format("table of {} points: {:.2g} {}", count, errors.current, r.failure));
     table.rows.push_back(

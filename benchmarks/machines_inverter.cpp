@@ -13,7 +13,7 @@
 namespace tellegen {
 namespace {
 
-constexpr double sample = 1e-4;
+constexpr double inverter_sample = 1e-4;
 
 // The same circuit: switches and diodes, gates by comparison with the carrier, the machine as B sources in dq
 // on capacitors of 1 F. The dead time is centred on each edge, ours begins there: half a microsecond apart.
@@ -52,19 +52,19 @@ std::string netlist(double stop, double max_step, const std::string& options, co
                     options, max_step, stop, max_step, output);
 }
 
-struct Answer {
+struct InverterAnswer {
   std::vector<double> a, b;
   double seconds = 0;
   Statistics statistics;
   std::string failure;
 };
 
-Answer ours(const Model& model, double stop, double step, int bisections, const char* method,
-            int iterations = 0) {
+InverterAnswer ours(const Model& model, double stop, double step, int bisections, const char* method,
+                    int iterations = 0) {
   SimulationOptions options;
   options.stop = stop;
   options.step = step;
-  options.sample = sample;
+  options.sample = inverter_sample;
   options.method = method;
   options.event_bisections = bisections;
   options.iterations = iterations;
@@ -72,7 +72,7 @@ Answer ours(const Model& model, double stop, double step, int bisections, const 
       Simulation(model, options,
                  {{"i_a", "A", parse_value(model, "i_a", {})}, {"i_b", "A", parse_value(model, "i_b", {})}})
           .run();
-  Answer answer{{}, {}, r.loop_seconds, r.statistics, r.failure};
+  InverterAnswer answer{{}, {}, r.loop_seconds, r.statistics, r.failure};
   for (std::size_t row = 1; row < r.t.size(); ++row) {
     answer.a.push_back(r.values[2 * row]);
     answer.b.push_back(r.values[2 * row + 1]);
@@ -101,7 +101,7 @@ void run_inverter(Report& report, bool quick) {
   ReadOptions read;
   read.library = TELLEGEN_SOURCE_DIR "/library";
   const Model model = read_model(TELLEGEN_SOURCE_DIR "/models/pmsm-inverter/model.toml", read);
-  const Answer reference = ours(model, stop, quick ? 1e-6 : 2e-7, 12, "tr");
+  const InverterAnswer reference = ours(model, stop, quick ? 1e-6 : 2e-7, 12, "tr");
   if (!report.require(reference.failure.empty(), "reference: " + reference.failure)) return;
   TextTable own{{"our setting", "steps", "events", "error", "loop [ms]"}, {}};
   double best = std::numeric_limits<double>::infinity();
@@ -119,7 +119,7 @@ void run_inverter(Report& report, bool quick) {
                            {"bdf2", 1e-6, 0, 1},
                            {"tr", 1e-6, 0, 1}}) {
     if (quick && s.step != 2e-6) continue;
-    const Answer answer = ours(model, stop, s.step, s.bisections, s.method, s.iterations);
+    const InverterAnswer answer = ours(model, stop, s.step, s.bisections, s.method, s.iterations);
     if (!report.require(answer.failure.empty(), answer.failure)) continue;
     const double error = std::max(error_of(answer.a, reference.a), error_of(answer.b, reference.b));
     const std::string words =
@@ -151,7 +151,7 @@ void run_inverter(Report& report, bool quick) {
     const ExternalRun r = run_ngspice_text(
         fmt::format("max step {:g} us, {}", 1e6 * s.max_step, s.options),
         [&](const std::string& output) { return netlist(stop, s.max_step, s.options, output); }, stop,
-        static_cast<int>(std::llround(stop / sample)), 1);
+        static_cast<int>(std::llround(stop / inverter_sample)), 1);
     if (!r.available) {
       report.note(r.setting);
       continue;

@@ -150,7 +150,7 @@ Found read(const Trajectory& trajectory) {
 }
 
 template <class Write, class Read>
-std::optional<Reading> measure(std::string_view name, Write write, Read take) {
+std::optional<Reading> measure_reading(std::string_view name, Write write, Read take) {
   const TemporaryFile file(name);
   Reading made;
   made.expected = write(file.path());
@@ -168,13 +168,13 @@ std::optional<Reading> measure(std::string_view name, Write write, Read take) {
 }  // namespace
 
 std::optional<Reading> read_large_model(std::int64_t components) {
-  return measure(
+  return measure_reading(
       "grid.toml", [&](const fs::path& file) { return write_model(file, components); },
       [](const fs::path& file) { return read(read_model(file)); });
 }
 
 std::optional<Reading> read_large_table(std::int64_t bytes) {
-  return measure(
+  return measure_reading(
       "table.csv", [&](const fs::path& file) { return write_table(file, bytes); },
       [](const fs::path& file) {
         return read(read_csv(file, {file.string(), 0}));
@@ -182,7 +182,7 @@ std::optional<Reading> read_large_table(std::int64_t bytes) {
 }
 
 std::optional<Reading> read_large_trajectory(std::int64_t bytes) {
-  return measure(
+  return measure_reading(
       "run.csv", [&](const fs::path& file) { return write_table(file, bytes); },
       [](const fs::path& file) { return read(read_csv(file)); });
 }

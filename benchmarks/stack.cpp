@@ -17,7 +17,7 @@ namespace tellegen {
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path source = TELLEGEN_SOURCE_DIR "/models/inverter/stack";
+const fs::path stack_folder = TELLEGEN_SOURCE_DIR "/models/inverter/stack";
 
 constexpr double loss = 208.0, water = 343.15;  // case 1: of a block, in W; in K
 constexpr double film = 1.165e5, plate = 44e-3 * 38e-3;
@@ -29,8 +29,8 @@ class MeshFolder {
       : path_(fs::temp_directory_path() / fmt::format("tellegen-{}-stack", getpid())) {
     fs::create_directories(path_);
     for (int k = 1; k <= 4; ++k)
-      fs::copy_file(source / case_name(k), path_ / case_name(k), fs::copy_options::overwrite_existing);
-    std::string text = read_text(source / "phase.toml", {});
+      fs::copy_file(stack_folder / case_name(k), path_ / case_name(k), fs::copy_options::overwrite_existing);
+    std::string text = read_text(stack_folder / "phase.toml", {});
     replace(text, "cell  = \"1.2 mm\"", fmt::format("cell  = \"{} mm\"", cell_mm));
     if (steady) replace(text, "start = \"T_0\"", "start = \"steady\"");
     write_file(path_ / "phase.toml", text);
@@ -53,7 +53,7 @@ class MeshFolder {
   fs::path path_;
 };
 
-std::vector<OutputColumn> columns(const Model& model, const std::vector<std::string>& names) {
+std::vector<OutputColumn> output_columns(const Model& model, const std::vector<std::string>& names) {
   std::vector<OutputColumn> all;
   for (const std::string& name : names) all.push_back({name, "", parse_value(model, name, {})});
   return all;
@@ -87,7 +87,7 @@ Transient run_case(const StackOptions& options, int number) {
   SimulationOptions given;
   given.stop = options.stop;
   Simulation simulation(model, complete_options(model, given),
-                        columns(model, {"S1", "S2", "S3", "S_hs", "S_w", "T1"}));
+                        output_columns(model, {"S1", "S2", "S3", "S_hs", "S_w", "T1"}));
   const SimulationResult result = simulation.run();
   Transient transient;
   transient.good = result.failure.empty();
@@ -153,8 +153,8 @@ StackSteady stack_steady(double cell_mm) {
   SimulationOptions given;
   given.compile = false;  // no step is taken
   const Simulation simulation(model, complete_options(model, given),
-                              columns(model, {"phase.T1", "phase.T7", "phase.T10", "phase.T11",
-                                              "phase.T11_face", "phase.T12", "inlet.Q"}));
+                              output_columns(model, {"phase.T1", "phase.T7", "phase.T10", "phase.T11",
+                                                     "phase.T11_face", "phase.T12", "inlet.Q"}));
   double row[7];
   simulation.first_row(row);
   StackSteady s;

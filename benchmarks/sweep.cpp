@@ -53,15 +53,15 @@ std::int64_t lines_of(const fs::path& path) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
-class Study {
+class SweepStudy {
  public:
-  explicit Study(int samples) : samples_(samples) {
+  explicit SweepStudy(int samples) : samples_(samples) {
     std::string name = (fs::temp_directory_path() / "tellegen-sweep-XXXXXX").string();
     if (!mkdtemp(name.data())) throw std::runtime_error("cannot make a folder for temporary files");
     folder_ = name;
     std::ofstream(folder_ / "model.toml") << model;
   }
-  ~Study() {
+  ~SweepStudy() {
     std::error_code ignored;
     fs::remove_all(folder_, ignored);
   }
@@ -131,7 +131,7 @@ bool run_sweep_benchmark(const SweepBenchmarkOptions& options) {
       {"a study of many short runs",
        fmt::format("{} samples (Latin hypercube) of a capacitor charged in 100 steps", options.samples),
        "one row for each sample", "the same bytes with any number of jobs, and after three SIGKILL"});
-  const Study study(options.samples);
+  const SweepStudy study(options.samples);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   TextTable speed{{"jobs", "s", "samples a second"}, {}};
   for (const int jobs : {1, cores}) {

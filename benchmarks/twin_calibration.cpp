@@ -12,10 +12,10 @@
 namespace tellegen {
 namespace {
 
-using Number = std::pair<std::string, double>;
+using NamedNumber = std::pair<std::string, double>;
 
 // Unknowns with these starts; the model's own numbers stay the truth.
-std::vector<int> unknowns_from(Model& model, const std::vector<Number>& starts) {
+std::vector<int> unknowns_from(Model& model, const std::vector<NamedNumber>& starts) {
   std::vector<int> found;
   for (const auto& [name, start] : starts) {
     found.push_back(unknowns_named(model, {name}).front());
@@ -33,7 +33,7 @@ struct Found {
   int within = 0;          // 1.96 of them
 };
 
-struct Study {
+struct CalibrationStudy {
   std::vector<Found> parameters;
   int runs = 0, failed = 0;
   double iterations = 0.0, seconds = 0.0;
@@ -77,7 +77,7 @@ struct Study {
 
 std::string per_cent(double part, int digits = 3) { return brief_number(100.0 * part, digits) + " %"; }
 
-void add_rows(TextTable& table, const std::string& form, const Study& study) {
+void add_rows(TextTable& table, const std::string& form, const CalibrationStudy& study) {
   for (const Found& f : study.parameters)
     table.rows.push_back(
         {form, f.name, per_cent(f.errors.rms() / f.truth), per_cent(f.errors.worst / f.truth),
@@ -86,8 +86,8 @@ void add_rows(TextTable& table, const std::string& form, const Study& study) {
          brief_number(study.iterations / study.runs, 3), brief_number(1e3 * study.seconds / study.runs, 3)});
 }
 
-const std::vector<std::string> columns{"form",           "unknown",   "RMS error",  "worst", "mean sd",
-                                       "within 1.96 sd", "converged", "iterations", "ms"};
+const std::vector<std::string> calibration_columns{
+    "form", "unknown", "RMS error", "worst", "mean sd", "within 1.96 sd", "converged", "iterations", "ms"};
 
 CalibrationStage stage_of(std::vector<int> unknowns, std::optional<double> from = {},
                           std::optional<double> to = {}) {
@@ -105,7 +105,7 @@ void rc_benchmark(Report& report, int seeds) {
        "all seeds converge"});
   const Model truth_model = benchmark_model("rc-thermal/network.toml");
   const Truth truth = simulate_truth(truth_model, 5.0, 1e-3);
-  Study resistances, capacities;
+  CalibrationStudy resistances, capacities;
   for (int seed = 1; seed <= seeds; ++seed) {
     Model model = truth_model;
     const auto r = unknowns_from(model, {{"R1", 10.0}, {"R2", 10.0}, {"R3", 10.0}});
@@ -116,12 +116,12 @@ void rc_benchmark(Report& report, int seeds) {
     capacities.add(truth_model, calibrate(other, noisy_record(other, truth, {"S2", "S3"}, seed),
                                           {stage_of(c)}, calibration_options()));
   }
-  TextTable table{columns, {}};
+  TextTable table{calibration_columns, {}};
   add_rows(table, "resistances", resistances);
   add_rows(table, "capacities", capacities);
   report.table(fmt::format("{} records", seeds), table);
   report.require(resistances.failed + capacities.failed == 0, "a record did not converge");
-  const Number bounds[] = {{"R1", 0.00096}, {"R2", 0.00108}, {"R3", 0.00093}};
+  const NamedNumber bounds[] = {{"R1", 0.00096}, {"R2", 0.00108}, {"R3", 0.00093}};
   for (const auto& [name, bound] : bounds)
     report.add({"RMS error of " + name + " over Cramer-Rao", resistances.rms(name) / bound, 1.5, false,
                 "batch, from 10 K/W"});
@@ -152,10 +152,10 @@ void inverter(Report& report, int seeds) {
       {"R from 4..5 s, then C", {stage_of(r, 4.0, 5.0), stage_of(c)}},
       {"the same, then all jointly", {stage_of(r, 4.0, 5.0), stage_of(c), stage_of(all)}},
       {"all jointly", {stage_of(all)}}};
-  TextTable table{columns, {}};
-  std::vector<Study> studies;
+  TextTable table{calibration_columns, {}};
+  std::vector<CalibrationStudy> studies;
   for (const Procedure& procedure : procedures) {
-    Study& study = studies.emplace_back();
+    CalibrationStudy& study = studies.emplace_back();
     for (int seed = 1; seed <= seeds; ++seed)
       study.add(truth_model, calibrate(model, noisy_record(model, truth, {"S1", "S_hs", "S_w"}, seed),
                                        procedure.stages, calibration_options()));
@@ -177,13 +177,13 @@ void inverter(Report& report, int seeds) {
   report.begin({"starting values of the inverter's calibration", "as above, one record",
                 "corners and middle of the published ranges", "same numbers from everywhere"});
   const Record record = noisy_record(truth_model, truth, {"S1", "S_hs", "S_w"}, 1);
-  const auto count = [&](const std::vector<std::vector<Number>>& ranges, bool resistances) {
+  const auto count = [&](const std::vector<std::vector<NamedNumber>>& ranges, bool resistances) {
     int good = 0, tried = 0;
     double most = 0.0;
     std::vector<double> first;
     for (int corner = 0; corner < 9; ++corner) {
       Model from = truth_model;
-      std::vector<Number> starts;
+      std::vector<NamedNumber> starts;
       for (std::size_t k = 0; k < 3; ++k) {
         const double low = ranges[k][0].second, high = ranges[k][1].second;
         starts.emplace_back(ranges[k][0].first, corner == 8         ? std::sqrt(low * high)

@@ -17,10 +17,10 @@ struct OperatingCase {
   const char *name, *file, *prefix;
   double matched, fluid;
 };
-constexpr OperatingCase cases[] = {{"case 1", "inverter/model.toml", "", 0.25, 0.6},
-                                   {"case 2", "inverter/case2.toml", "inverter.", 0.30, 0.6},
-                                   {"case 3", "inverter/case3.toml", "inverter.", 0.25, 0.9},
-                                   {"case 4", "inverter/case4.toml", "inverter.", 0.32, 1.5}};
+constexpr OperatingCase operating_cases[] = {{"case 1", "inverter/model.toml", "", 0.25, 0.6},
+                                             {"case 2", "inverter/case2.toml", "inverter.", 0.30, 0.6},
+                                             {"case 3", "inverter/case3.toml", "inverter.", 0.25, 0.9},
+                                             {"case 4", "inverter/case4.toml", "inverter.", 0.32, 1.5}};
 constexpr std::pair<const char*, double> fluid_dynamics[] = {
     {"R_die", 5.163e-3}, {"R_dbc", 33.74e-3}, {"R_sp", 2.579e-3}, {"R_hs", 12.75e-3}, {"R_w", 1.713e-3}};
 constexpr const char* junctions[] = {"T1", "T3", "T5"};
@@ -119,16 +119,16 @@ void twin_inverter(Report& report, const TwinBenchmarkOptions& options) {
                           cell(e.milliseconds)});
     return e;
   };
-  for (const OperatingCase& c : cases)
+  for (const OperatingCase& c : operating_cases)
     for (const bool fluid : {false, true}) {
       const JunctionErrors e =
           row(c, fluid ? "CFD resistances" : "as the twin", "measured", twin, case_truth(c, fluid), true);
       report.add({fmt::format("{}: junctions, K{}", c.name, fluid ? ", CFD resistances" : ""), e.rms.rms(),
                   fluid ? c.fluid : c.matched, false, fmt::format("RMS over {} records", options.seeds)});
     }
-  const Truth warming = case_truth(cases[3], false);
-  row(cases[3], "as the twin", "unknown, found", blind_twin(true), warming, false);
-  row(cases[3], "as the twin", "unknown, 293.15 K believed", blind_twin(false), warming, false);
+  const Truth warming = case_truth(operating_cases[3], false);
+  row(operating_cases[3], "as the twin", "unknown, found", blind_twin(true), warming, false);
+  row(operating_cases[3], "as the twin", "unknown, 293.15 K believed", blind_twin(false), warming, false);
   report.table("Junction temperatures from three sensors", table);
   report.note(
       "a loss walks by 100 W in one second in every case, as models/inverter/model.toml says; the truth's "

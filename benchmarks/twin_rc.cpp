@@ -33,8 +33,8 @@ Model rc_model(const std::vector<std::string>& unknowns, double rate_noise, bool
   return model;
 }
 
-Estimate run(const Model& model, const Record& record, const std::string& estimator, int passes = 1,
-             bool smooth = false) {
+Estimate run_estimator(const Model& model, const Record& record, const std::string& estimator, int passes = 1,
+                       bool smooth = false) {
   EstimateOptions options;
   options.estimator = estimator;
   options.passes = passes;
@@ -66,8 +66,8 @@ void resistances(Report& report, int seeds) {
     double late[3] = {};
     bool good = true;
     for (int seed = 1; seed <= seeds; ++seed) {
-      const Estimate e =
-          run(model, noisy_record(model, truth, {"S1", "S2", "S3"}, static_cast<unsigned>(seed)), form);
+      const Estimate e = run_estimator(
+          model, noisy_record(model, truth, {"S1", "S2", "S3"}, static_cast<unsigned>(seed)), form);
       good = good && e.failure.empty();
       if (!e.failure.empty()) {
         report.note(fmt::format("{}, record {}: {}", form, seed, e.failure));
@@ -112,8 +112,9 @@ void capacities(Report& report, int seeds) {
     std::size_t passes = 1;
     bool good = true;
     for (int seed = 1; seed <= seeds; ++seed) {
-      const Estimate e = run(model, noisy_record(model, truth, {"S2", "S3"}, static_cast<unsigned>(seed)),
-                             form, form == "ekf-perfect" ? 40 : 1);
+      const Estimate e =
+          run_estimator(model, noisy_record(model, truth, {"S2", "S3"}, static_cast<unsigned>(seed)), form,
+                        form == "ekf-perfect" ? 40 : 1);
       good = good && e.failure.empty();
       if (!e.failure.empty()) {
         report.note(fmt::format("{}, record {}: {}", form, seed, e.failure));
@@ -156,7 +157,8 @@ void source(Report& report, int seeds) {
     double covered = 0.0;
     bool good = true;
     for (int seed = 1; seed <= seeds; ++seed) {
-      const Estimate e = run(model, noisy_record(model, truth, {"S3"}, static_cast<unsigned>(seed)), form);
+      const Estimate e =
+          run_estimator(model, noisy_record(model, truth, {"S3"}, static_cast<unsigned>(seed)), form);
       good = good && e.failure.empty();
       if (!e.failure.empty()) continue;
       const SeriesError error = error_against(e, e.mean, e.deviation, "Q0", q0, 4.0);
@@ -211,8 +213,8 @@ void state(Report& report, int seeds) {
     double covered = 0.0;
     bool good = true;
     for (int seed = 1; seed <= seeds; ++seed) {
-      const Estimate e = run(model, noisy_record(model, truth, {"S2", "S3"}, static_cast<unsigned>(seed)),
-                             c.form, 1, c.smooth);
+      const Estimate e = run_estimator(
+          model, noisy_record(model, truth, {"S2", "S3"}, static_cast<unsigned>(seed)), c.form, 1, c.smooth);
       good = good && e.failure.empty();
       if (!e.failure.empty()) continue;
       const SeriesError error = error_against(e, e.mean, e.deviation, "T2", t2, 0.0);

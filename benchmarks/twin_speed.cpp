@@ -86,7 +86,7 @@ LimitFilterProblem by_hand(TwinModel& twin, const FilterProgram& program, double
   return problem;
 }
 
-const std::vector<SpeedCase>& cases() {
+const std::vector<SpeedCase>& speed_cases() {
   static const std::vector<SpeedCase> list{{"RC, state",
                                             "rc-thermal/network-sine.toml",
                                             "rc-thermal/network.toml",
@@ -114,7 +114,7 @@ void twin_speed(Report& report, const TwinBenchmarkOptions&) {
   TextTable table{{"problem", "states", "sensors", "generated, ns a step", "by hand, ns a step", "ratio",
                    "5 s, ms", "published laptop, ms", "Raspberry Pi 4, ms"},
                   {}};
-  for (const SpeedCase& c : cases()) {
+  for (const SpeedCase& c : speed_cases()) {
     const Model model = twin_of(c);
     const Truth truth = simulate_truth(benchmark_model(c.truth), 5.0, 1e-3);
     const Record record = noisy_record(model, truth, c.sensors, 7);
@@ -189,7 +189,7 @@ void twin_soak(Report& report, const TwinBenchmarkOptions& options) {
        fmt::format("inverter, {} steps of 1 ms; 20 % of readings lost, bursts without any, stuck sensors",
                    steps),
        "the estimate against the plant", "covariance positive; at most 1e-5 of the estimates outside 5 sd"});
-  const SpeedCase& c = cases()[1];
+  const SpeedCase& c = speed_cases()[1];
   const Model model = twin_of(c);
   TwinModel twin(model, twin_options(model));
   FilterOptions filter;

@@ -14,7 +14,9 @@
 namespace tellegen {
 namespace {
 
-double water(int number, double t) { return number == 4 ? 306.15 - 13.0 * std::exp(-0.75 * t) : 343.15; }
+double water_temperature(int number, double t) {
+  return number == 4 ? 306.15 - 13.0 * std::exp(-0.75 * t) : 343.15;
+}
 
 Truth stack_truth(int number) {
   const Trajectory run = read_csv(std::filesystem::path(TELLEGEN_SOURCE_DIR) / "models/inverter/stack" /
@@ -79,7 +81,7 @@ void twin_stack(Report& report, const TwinBenchmarkOptions& options) {
       const Truth truth = c == 0 ? bench : stack_truth(c + 1);
       Record record = noisy_record(twin, truth, {"S1", "S2", "S3"}, static_cast<unsigned>(1000 + seed));
       record.inputs = {"T_w"};
-      for (double t : truth.t) record.given.push_back(water(c + 1, t));
+      for (double t : truth.t) record.given.push_back(water_temperature(c + 1, t));
       const auto error_of = [&](const Record& readings) {
         const Estimate e = estimate(twin, readings, {});
         report.require(e.failure.empty(), fmt::format("case {}: {}", c + 1, e.failure));

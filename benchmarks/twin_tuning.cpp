@@ -18,19 +18,19 @@ namespace {
 constexpr int most_passes = 60;
 constexpr double rate_noise = 1.0;  // variance for each step of 1 ms, (K/s)^2
 
-struct Number {
+struct TunedNumber {
   const char* name;
   const char* sensor;  // the nearest
   double truth, first;
   double low, high;  // starts from which the paper converged
 };
-constexpr Number resistances[] = {{"R_dbc", "S1", 30.47e-3, 11.68e-3, 0.01e-3, 584e-3},
-                                  {"R_hs", "S_hs", 12.78e-3, 5.457e-3, 0.1e-3, 273e-3},
-                                  {"R_w", "S_w", 1.837e-3, 10.91e-3, 0.3e-3, 545e-3}};
+constexpr TunedNumber tuned_resistances[] = {{"R_dbc", "S1", 30.47e-3, 11.68e-3, 0.01e-3, 584e-3},
+                                             {"R_hs", "S_hs", 12.78e-3, 5.457e-3, 0.1e-3, 273e-3},
+                                             {"R_w", "S_w", 1.837e-3, 10.91e-3, 0.3e-3, 545e-3}};
 // 20 to 50 times larger and 100 times smaller than the true values; Table 7 itself is not available.
-constexpr Number capacitances[] = {{"C_dbc", "S1", 1.27, 1.32, 1.27e-2, 1.27 * 20},
-                                   {"C_hs", "S_hs", 30.79, 14.97, 30.79e-2, 30.79 * 20},
-                                   {"C_w", "S_w", 114.42, 29.94, 114.42e-2, 114.42 * 20}};
+constexpr TunedNumber tuned_capacitances[] = {{"C_dbc", "S1", 1.27, 1.32, 1.27e-2, 1.27 * 20},
+                                              {"C_hs", "S_hs", 30.79, 14.97, 30.79e-2, 30.79 * 20},
+                                              {"C_w", "S_w", 114.42, 29.94, 114.42e-2, 114.42 * 20}};
 
 // `fixed`: numbers of the twin; `starts`: of the unknowns.
 Model tuned_twin(const std::vector<std::pair<std::string, double>>& fixed,
@@ -49,7 +49,7 @@ Model tuned_twin(const std::vector<std::pair<std::string, double>>& fixed,
   return twin;
 }
 
-struct Tuned {
+struct TunedTwin {
   std::vector<double> found;
   std::size_t passes = 0;
   double change = 0.0;
@@ -57,18 +57,18 @@ struct Tuned {
   bool converged() const { return failure.empty() && change < 1e-10; }
 };
 
-Tuned tune(const Model& twin, const Record& record) {
+TunedTwin tune(const Model& twin, const Record& record) {
   EstimateOptions options;
   options.estimator = "ekf-perfect";
   options.passes = most_passes;
   options.anyway = true;  // far from the truth a filter is lost at first
   const Estimate e = estimate(twin, record, options);
-  Tuned tuned{{}, e.passes.size(), e.passes.empty() ? INFINITY : e.passes.back().change, e.failure};
+  TunedTwin tuned{{}, e.passes.size(), e.passes.empty() ? INFINITY : e.passes.back().change, e.failure};
   if (!e.passes.empty()) tuned.found = e.passes.back().unknowns;
   return tuned;
 }
 
-std::string outcome(const Tuned& tuned) {
+std::string outcome(const TunedTwin& tuned) {
   if (tuned.converged()) return "converged";
   return tuned.failure.empty() ? fmt::format("changes by {:.1e}", tuned.change) : tuned.failure;
 }
@@ -85,13 +85,13 @@ void twin_tuning(Report& report, const TwinBenchmarkOptions&) {
   std::fill(steady.readings.begin(), steady.readings.begin() + 3 * 4000,
             std::numeric_limits<double>::quiet_NaN());
   std::vector<std::pair<std::string, double>> fixed, firsts;
-  for (const Number& c : capacitances) fixed.emplace_back(c.name, c.first);
-  for (const Number& r : resistances) firsts.emplace_back(r.name, r.first);
+  for (const TunedNumber& c : tuned_capacitances) fixed.emplace_back(c.name, c.first);
+  for (const TunedNumber& r : tuned_resistances) firsts.emplace_back(r.name, r.first);
 
   TextTable first{{"start", "R_dbc", "R_hs", "R_w", "passes", ""}, {}};
   std::vector<double> found;
   const auto tune_resistances = [&](const std::string& name, const auto& starts) {
-    const Tuned tuned = tune(tuned_twin(fixed, starts), steady);
+    const TunedTwin tuned = tune(tuned_twin(fixed, starts), steady);
     std::vector<std::string> row{name};
     for (std::size_t k = 0; k < 3; ++k)
       row.push_back(cell(k < tuned.found.size() ? 1e3 * tuned.found[k] : NAN, 4));
@@ -100,42 +100,42 @@ void twin_tuning(Report& report, const TwinBenchmarkOptions&) {
     first.rows.push_back(row);
     return tuned;
   };
-  const Tuned by_formula = tune_resistances("e/(k A)", firsts);
+  const TunedTwin by_formula = tune_resistances("e/(k A)", firsts);
   found = by_formula.found;
   report.require(by_formula.converged(), "resistances converge from e/(k A)");
   for (std::size_t k = 0; k < 3; ++k)
-    for (const double at : {resistances[k].low, resistances[k].high}) {
+    for (const double at : {tuned_resistances[k].low, tuned_resistances[k].high}) {
       auto starts = firsts;
       starts[k].second = at;
-      tune_resistances(fmt::format("{} at {:g}", resistances[k].name, 1e3 * at), starts);
+      tune_resistances(fmt::format("{} at {:g}", tuned_resistances[k].name, 1e3 * at), starts);
     }
   report.table("Resistances, mK/W: the truth is 30.47, 12.78, 1.837", first);
   if (found.size() != 3) return;
   for (std::size_t k = 0; k < 3; ++k)
-    report.add({fmt::format("published form: {}, % off", resistances[k].name),
-                100.0 * std::abs(found[k] / resistances[k].truth - 1.0), k < 2 ? 0.8 : 3.0, false,
+    report.add({fmt::format("published form: {}, % off", tuned_resistances[k].name),
+                100.0 * std::abs(found[k] / tuned_resistances[k].truth - 1.0), k < 2 ? 0.8 : 3.0, false,
                 "one record; twice the bar of the calibration"});
 
   // Each capacitance from its own sensor; the others are what the round before found.
   TextTable second{{"round", "C_dbc", "C_hs", "C_w", "passes", ""}, {}};
   std::vector<double> now;
-  for (const Number& c : capacitances) now.push_back(c.first);
+  for (const TunedNumber& c : tuned_capacitances) now.push_back(c.first);
   const auto one = [&](std::size_t k, double start, const std::vector<double>& others) {
     std::vector<std::pair<std::string, double>> numbers;
     for (std::size_t i = 0; i < 3; ++i) {
-      numbers.emplace_back(resistances[i].name, found[i]);
-      if (i != k) numbers.emplace_back(capacitances[i].name, others[i]);
+      numbers.emplace_back(tuned_resistances[i].name, found[i]);
+      if (i != k) numbers.emplace_back(tuned_capacitances[i].name, others[i]);
     }
-    return tune(tuned_twin(numbers, {{capacitances[k].name, start}}),
-                noisy_record(model, truth, {capacitances[k].sensor}, static_cast<unsigned>(1 + k)));
+    return tune(tuned_twin(numbers, {{tuned_capacitances[k].name, start}}),
+                noisy_record(model, truth, {tuned_capacitances[k].sensor}, static_cast<unsigned>(1 + k)));
   };
   for (int round = 1; round <= 5; ++round) {
     std::int64_t passes = 0;
     std::string said = "converged";
     for (std::size_t k : {2u, 1u, 0u}) {
-      const Tuned tuned = one(k, now[k], now);
+      const TunedTwin tuned = one(k, now[k], now);
       passes += static_cast<std::int64_t>(tuned.passes);
-      if (!tuned.converged()) said = fmt::format("{}: {}", capacitances[k].name, outcome(tuned));
+      if (!tuned.converged()) said = fmt::format("{}: {}", tuned_capacitances[k].name, outcome(tuned));
       if (tuned.converged()) now[k] = tuned.found[0];
     }
     second.rows.push_back(
@@ -145,9 +145,10 @@ void twin_tuning(Report& report, const TwinBenchmarkOptions&) {
 
   TextTable third{{"start", "times the truth", "found, J/K", "passes", ""}, {}};
   for (std::size_t k = 0; k < 3; ++k)
-    for (const double at : {capacitances[k].low, capacitances[k].high, 2.5 * capacitances[k].high}) {
-      const Tuned tuned = one(k, at, now);
-      third.rows.push_back({capacitances[k].name, cell(at / capacitances[k].truth),
+    for (const double at :
+         {tuned_capacitances[k].low, tuned_capacitances[k].high, 2.5 * tuned_capacitances[k].high}) {
+      const TunedTwin tuned = one(k, at, now);
+      third.rows.push_back({tuned_capacitances[k].name, cell(at / tuned_capacitances[k].truth),
                             cell(tuned.found.empty() ? NAN : tuned.found[0], 4),
                             cell(static_cast<std::int64_t>(tuned.passes)), outcome(tuned)});
     }

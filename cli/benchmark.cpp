@@ -20,15 +20,15 @@
 namespace tellegen {
 namespace {
 
-constexpr std::string_view command_name = "tellegen benchmark circuits";
-
 void run(const CircuitsOptions& options) {
   std::vector<std::string> known;
   for (const SectionName& section : circuits_sections()) known.emplace_back(section.name);
-  for (const std::string& name : options.only) check_choice({command_name, "--only"}, name, known);
-  if (!options.json.empty()) check_writable({command_name, "--json"}, options.json, {".json"});
+  for (const std::string& name : options.only)
+    check_choice({tellegen_benchmark_circuits, "--only"}, name, known);
+  if (!options.json.empty()) check_writable({tellegen_benchmark_circuits, "--json"}, options.json, {".json"});
   if (run_circuits(options)) return;
-  throw StudyError(std::string(command_name), "answers disagree; the report above says which", {});
+  throw StudyError(std::string(tellegen_benchmark_circuits), "answers disagree; the report above says which",
+                   {});
 }
 
 void run_readers_command(const ReadersOptions& options) {

@@ -13,8 +13,8 @@
 #include "cli/commands.h"
 #include "cli/known_first.h"
 #include "cli/progress.h"
-#include "cli/report.h"
 #include "cli/study_options.h"
+#include "cli/text.h"
 #include "cli/twin_report.h"
 #include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/data_file.h"
@@ -30,9 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-constexpr std::string_view command_name = "tellegen calibrate";
-
-OptionName named(std::string_view option) { return {command_name, option}; }
 
 struct CalibrateRequest : StudyRequest {
   std::string data, parameters, sensors, inputs, window, resample, output, plot;
@@ -44,21 +41,21 @@ struct CalibrateRequest : StudyRequest {
 };
 
 void check_request(const CalibrateRequest& request) {
-  check_choice(named("--resample"), request.resample, {"exact", "nearest", "linear"});
+  check_choice({tellegen_calibrate, "--resample"}, request.resample, {"exact", "nearest", "linear"});
   std::vector<std::string> methods;
   for (const IntegratorEntry& entry : integrators()) methods.emplace_back(entry.name);
-  check_choice(named("--method"), request.method, methods);
-  if (!request.plot.empty()) check_writable(named("--plot"), request.plot, {".svg", ".png"});
-  if (!request.json.empty()) check_writable(named("--json"), request.json, {".json"});
-  check_report(command_name, request.report, {request.file, request.data, request.report.truth});
+  check_choice({tellegen_calibrate, "--method"}, request.method, methods);
+  if (!request.plot.empty()) check_writable({tellegen_calibrate, "--plot"}, request.plot, {".svg", ".png"});
+  if (!request.json.empty()) check_writable({tellegen_calibrate, "--json"}, request.json, {".json"});
+  check_report(tellegen_calibrate, request.report, {request.file, request.data, request.report.truth});
   if (request.output.empty()) return;
-  check_writable(named("--output"), request.output, {".toml"});
+  check_writable({tellegen_calibrate, "--output"}, request.output, {".toml"});
   std::error_code ignored;
   if (fs::equivalent(request.output, request.file, ignored))
-    throw command_fault(command_name, "T402", fmt::format("--output would replace '{}'", request.file),
+    throw command_fault(tellegen_calibrate, "T402", fmt::format("--output would replace '{}'", request.file),
                         {"give another name"});
   if (fs::path(request.file).extension() != ".toml")
-    throw command_fault(command_name, "T402",
+    throw command_fault(tellegen_calibrate, "T402",
                         fmt::format("'{}' is no model file to write numbers to", request.file),
                         {fmt::format("tellegen convert {} makes one", request.file)});
 }
@@ -77,13 +74,13 @@ std::vector<CalibrationStage> stages_of(Model& model, const CalibrateRequest& re
         stages[0].parameters.push_back(static_cast<int>(k));
   } else if (narrowed && stages.size() > 1) {
     throw command_fault(
-        command_name, "T606",
+        tellegen_calibrate, "T606",
         fmt::format("[calibrate] has {} stages, each with its sensors and its window", stages.size()),
         {"name the parameters to calibrate with --sensors or --window: --parameters"});
   }
   if (!request.sensors.empty()) stages[0].sensors = sensors_named(model, split_list(request.sensors));
   if (!request.window.empty())
-    std::tie(stages[0].from, stages[0].to) = read_window(named("--window"), request.window);
+    std::tie(stages[0].from, stages[0].to) = read_window({tellegen_calibrate, "--window"}, request.window);
   return stages;
 }
 
@@ -189,8 +186,6 @@ void print_stage(const CalibrateReport& report, std::size_t k) {
   fmt::print("{}, {:.3g} s\n\n", stage.method, stage.seconds);
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 Json to_json(const CalibrateReport& report) {
   Json json{{"model", report.model.name},  {"file", report.request.file},     {"data", report.request.data},
             {"rows", report.record.steps}, {"step", report.record.step},      {"good", report.result.good()},
@@ -199,7 +194,7 @@ Json to_json(const CalibrateReport& report) {
   for (const StageResult& stage : report.result.stages) {
     Json told{{"failure", stage.failure},
               {"readings", stage.readings},
-              {"chi_square", number(stage.chi_square)},
+              {"chi_square", json_number(stage.chi_square)},
               {"method", stage.method},
               {"seconds", stage.seconds},
               {"open", stage.open},
@@ -213,8 +208,8 @@ Json to_json(const CalibrateReport& report) {
                             {"before", in_unit(p.before, parameter.unit)},
                             {"after", in_unit(p.after, parameter.unit)},
                             {"after_si", p.after},
-                            {"deviation", number(deviation_in_unit(p.deviation, parameter.unit))},
-                            {"relative", number(p.deviation / std::abs(p.after))},
+                            {"deviation", json_number(deviation_in_unit(p.deviation, parameter.unit))},
+                            {"relative", json_number(p.deviation / std::abs(p.after))},
                             {"coordinate", coordinate_word(p, parameter.name)},
                             {"at_bound", p.at_bound}});
     }
@@ -226,14 +221,14 @@ Json to_json(const CalibrateReport& report) {
                          {"rms", stage.residual_rms[s]},
                          {"mean_over_noise", stage.sensors[s].mean},
                          {"rms_over_noise", std::sqrt(stage.sensors[s].variance)},
-                         {"whiteness", number(stage.sensors[s].whiteness)}});
+                         {"whiteness", json_number(stage.sensors[s].whiteness)}});
     auto& starts = told["starts"] = Json::array();
     for (const CalibrationStart& start : stage.starts) {
       Json path = Json::array();
       for (const CalibrationIteration& i : start.path)
         path.push_back({{"numbers_si", i.numbers}, {"cost", i.cost}, {"step", i.step}});
       starts.push_back({{"numbers_si", start.numbers},
-                        {"cost", number(start.cost)},
+                        {"cost", json_number(start.cost)},
                         {"converged", start.converged},
                         {"agrees", start.agrees},
                         {"evaluations", start.evaluations},
@@ -293,7 +288,7 @@ void write_files(CalibrateReport& report) {
       for (const StageResult& stage : report.result.stages)
         for (const CalibratedParameter& p : stage.parameters) add(p.parameter);
       for (const std::string& text : request.set) {  // what was replaced stays replaced
-        const std::string name = read_assignment(named("--set"), text).first;
+        const std::string name = read_assignment({tellegen_calibrate, "--set"}, text).first;
         for (std::size_t p = 0; p < report.model.parameters.size(); ++p)
           if (report.model.parameters[p].name == name) add(static_cast<int>(p));
       }
@@ -306,7 +301,7 @@ void write_files(CalibrateReport& report) {
     if (!request.report.report.empty()) {
       TwinReportRequest page = request.report;
       page.report = target(page.report).string();
-      write_twin_report(command_name, page, report.model,
+      write_twin_report(tellegen_calibrate, page, report.model,
                         calibration_part(report.record, report.result, page));
       report.written.push_back(page.report);
     }
@@ -317,7 +312,7 @@ void write_files(CalibrateReport& report) {
   } catch (const ModelError&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw command_fault(command_name, "T402", error.what());
+    throw command_fault(tellegen_calibrate, "T402", error.what());
   }
   if (!request.json.empty()) report.written.push_back(request.json);
 }
@@ -342,13 +337,13 @@ Record part_of(const Record& record, const CalibrationStage& stage) {
 
 void calibrate_command(const CalibrateRequest& request) {
   check_request(request);
-  Model model = read_study_model(command_name, request);
+  Model model = read_study_model(tellegen_calibrate, request);
   const std::vector<CalibrationStage> stages = stages_of(model, request);
   RecordOptions reading;
   reading.sensors = sensors_in(model, stages, request.data);
   reading.inputs = request.inputs.empty() ? model.estimation.inputs : split_list(request.inputs);
   reading.resample = request.resample.empty() ? model.estimation.resample : request.resample;
-  if (!request.sample.empty()) reading.step = read_seconds(named("--sample"), request.sample);
+  if (!request.sample.empty()) reading.step = read_seconds({tellegen_calibrate, "--sample"}, request.sample);
   const Record record = read_record(model, request.data, reading);
   CalibrationOptions options = calibration_options();
   options.starts = request.starts;
@@ -357,7 +352,8 @@ void calibrate_command(const CalibrateRequest& request) {
   options.prior = request.prior;
   options.robust = request.robust;
   options.integration.method = request.method;
-  if (!request.step.empty()) options.integration.step = read_seconds(named("--step"), request.step);
+  if (!request.step.empty())
+    options.integration.step = read_seconds({tellegen_calibrate, "--step"}, request.step);
   options.integration.compile = !request.interpret;
   if (!request.anyway)
     for (const CalibrationStage& stage : stages) {
@@ -371,7 +367,7 @@ void calibrate_command(const CalibrateRequest& request) {
     throw StudyError(request.file, result.stages.back().failure,
                      {"give other starts: start in [unknowns], or --set"});
   write_files(report);
-  if (!write_json(command_name, request, json_text(to_json(report)))) {
+  if (!write_json(tellegen_calibrate, request, json_text(to_json(report)))) {
     fmt::print("{}, {} rows every {:g} s\n\n", model.name, record.steps, record.step);
     for (const std::string& remark : record.remarks) fmt::print("{}\n", remark);
     for (std::size_t k = 0; k < result.stages.size(); ++k) print_stage(report, k);

@@ -7,8 +7,8 @@
 
 #include "cli/commands.h"
 #include "cli/model_file.h"
-#include "cli/report.h"
 #include "cli/study_options.h"
+#include "cli/text.h"
 #include "cli/twin_report.h"
 #include "tellegen/estimate/estimate_table.h"
 #include "tellegen/results/figure.h"

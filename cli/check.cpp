@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/inspect.h"
 #include "cli/model_file.h"
-#include "cli/report.h"
+#include "cli/text.h"
 #include "tellegen/simulate/initial.h"
 
 namespace tellegen {
@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Request {
+struct CheckRequest {
   std::string file;
   std::vector<std::string> set;
   bool json = false, verbose = false;
@@ -99,7 +99,7 @@ void print(const Inspection& found, bool verbose) {
   fmt::print("\nno faults\n");
 }
 
-void check(const Request& request) {
+void check(const CheckRequest& request) {
   refuse_without_estimate(request.estimate);
   ReadOptions reading;
   for (const std::string& text : request.set)
@@ -138,7 +138,7 @@ void check(const Request& request) {
 }  // namespace
 
 void add_check(CLI::App& command) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<CheckRequest>();
   command.add_option("FILE", request->file, "model file or SPICE netlist")->required();
   command.add_option("--set", request->set, "replace a parameter: --set R1=2ohm; once for each")
       ->type_name("NAME=VALUE")

@@ -7,8 +7,8 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/report.h"
 #include "cli/study_options.h"
+#include "cli/text.h"
 #include "tellegen/estimate/estimability.h"
 #include "tellegen/estimate/placement.h"
 #include "tellegen/model/parameters.h"
@@ -20,9 +20,6 @@ namespace tellegen {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::string_view command_name = "tellegen check";
-
-OptionName named(std::string_view option) { return {command_name, option}; }
 
 // Positions in Model::outputs.
 std::vector<int> chosen_sensors(const Model& model, const std::string& list) {
@@ -34,7 +31,7 @@ std::vector<int> chosen_sensors(const Model& model, const std::string& list) {
   for (const std::string& name : split_list(list)) {
     const auto at = std::find(known.begin(), known.end(), name);
     if (at == known.end())
-      throw command_fault(command_name, "T610", fmt::format("there is no sensor '{}'", name),
+      throw command_fault(tellegen_check, "T610", fmt::format("there is no sensor '{}'", name),
                           {did_you_mean(name, known),
                            known.empty() ? "the model has no [sensors]" : "sensors: " + joined(known)});
     const auto sensor = static_cast<int>(at - known.begin());  // sensors come first
@@ -69,7 +66,7 @@ std::vector<int> parameters_of(const Model& model, const std::vector<int>& unkno
 }
 
 // "4s:5s"; a side that is left out is the run's own.
-std::pair<double, double> read_window(const std::string& text, double stop) {
+std::pair<double, double> window_of_run(const std::string& text, double stop) {
   std::pair<double, double> window{0.0, stop};
   if (text.empty()) return window;
   const auto colon = text.find(':');
@@ -77,16 +74,16 @@ std::pair<double, double> read_window(const std::string& text, double stop) {
     const auto first = part.find_first_not_of(' ');
     if (first == std::string::npos) return otherwise;
     const auto zero = units().parse(part);
-    return zero && zero->si == 0.0 ? 0.0 : read_seconds(named("--window"), part);
+    return zero && zero->si == 0.0 ? 0.0 : read_seconds({tellegen_check, "--window"}, part);
   };
   if (colon == std::string::npos)
-    throw command_fault(command_name, "T613", fmt::format("--window '{}' is not two times", text),
+    throw command_fault(tellegen_check, "T613", fmt::format("--window '{}' is not two times", text),
                         {"write --window 4s:5s"});
   window.first = time(text.substr(0, colon), 0.0);
   window.second = time(text.substr(colon + 1), stop);
   if (!(window.first < window.second) || window.second > stop * (1.0 + 1e-9))
     throw command_fault(
-        command_name, "T613",
+        tellegen_check, "T613",
         fmt::format("there are no readings from {:g} s to {:g} s", window.first, window.second),
         {fmt::format("the run goes from 0 s to {:g} s", stop)});
   return window;
@@ -105,14 +102,14 @@ double read_noise(const std::string& text, const std::string& unit) {
                     : quantity->unit.empty() ? quantity->si
                                              : quantity->si - units().to_si(0.0, quantity->unit);
   if (!(si > 0.0))
-    throw command_fault(command_name, "T612", fmt::format("--noise cannot be '{}'", text),
+    throw command_fault(tellegen_check, "T612", fmt::format("--noise cannot be '{}'", text),
                         {fmt::format("it is the standard deviation of a reading, above 0{}",
                                      unit.empty() ? "" : ", in a unit like " + unit)});
   return si;
 }
 
 OutputColumn variable_of(const Model& model, const std::string& text) {
-  OutputColumn column{text, "", parse_value(model, text, {std::string(command_name), 0})};
+  OutputColumn column{text, "", parse_value(model, text, {std::string(tellegen_check), 0})};
   for (const ModelOutput& o : model.outputs)
     if (o.name == text) column.unit = o.unit;
   const Expr value = expand_names(model, column.value);
@@ -204,7 +201,7 @@ std::string names_of(const PlacementOptions& options, const std::vector<int>& ch
 void place(const Model& model, const EstimateCheckRequest& request, PlacementOptions options) {
   options.count = request.place;
   if (request.target.empty())
-    throw command_fault(command_name, "T614", "--place-sensors needs a variable that is to be known",
+    throw command_fault(tellegen_check, "T614", "--place-sensors needs a variable that is to be known",
                         {"give --target, such as a temperature: --target j1.T"});
   options.target = variable_of(model, request.target);
   if (request.candidates.empty()) {
@@ -321,21 +318,21 @@ void refuse_without_estimate(const EstimateCheckRequest& r) {
                                       {"--target", !r.target.empty()},
                                       {"--noise", !r.noise.empty()}})
     if (given)
-      throw command_fault(command_name, "T401", fmt::format("{} goes with --estimate", option),
+      throw command_fault(tellegen_check, "T401", fmt::format("{} goes with --estimate", option),
                           {"add --estimate"});
 }
 
 void check_estimate(Model model, const EstimateCheckRequest& request) {
   const std::vector<int> unknowns = chosen_unknowns(model, request.unknowns);
   double stop = request.stop.empty() ? model.simulation.stop.value_or(0.0)
-                                     : read_seconds(named("--stop"), request.stop);
-  const double step = !request.step.empty() ? read_seconds(named("--step"), request.step)
+                                     : read_seconds({tellegen_check, "--stop"}, request.stop);
+  const double step = !request.step.empty() ? read_seconds({tellegen_check, "--step"}, request.step)
                       : model.estimation.step
                           ? *model.estimation.step
                           : model.simulation.sample.value_or(model.simulation.step.value_or(0.0));
   if (!(stop > 0.0) || !(step > 0.0))
     throw command_fault(
-        command_name, "T613",
+        tellegen_check, "T613",
         fmt::format("nothing says {}", stop > 0.0 ? "how often the sensors are read" : "how long the run is"),
         {fmt::format("give --{0}, or {0} in [simulation]", stop > 0.0 ? "step" : "stop")});
   if (request.place > 0) {
@@ -347,7 +344,7 @@ void check_estimate(Model model, const EstimateCheckRequest& request) {
     return;
   }
   if (!request.candidates.empty() || !request.target.empty())
-    throw command_fault(command_name, "T614", "--candidates and --target go with --place-sensors",
+    throw command_fault(tellegen_check, "T614", "--candidates and --target go with --place-sensors",
                         {"say how many are to be placed: --place-sensors 3"});
   // As the model says: each stage of [calibrate] for itself, then [estimate]. Otherwise what the user asks.
   std::vector<EstimabilityReport> reports;
@@ -363,7 +360,7 @@ void check_estimate(Model model, const EstimateCheckRequest& request) {
         what_can_be_known(model, planned_record(model.estimation.sensors, 0.0, stop, step),
                           {.states = true, .unknowns = unknowns, .arrival = true, .limit = request.limit}));
   } else {
-    const auto [from, to] = read_window(request.window, stop);
+    const auto [from, to] = window_of_run(request.window, stop);
     reports.push_back(
         what_can_be_known(model, planned_record(chosen_sensors(model, request.sensors), from, to, step),
                           {.parameters = parameters_of(model, unknowns),

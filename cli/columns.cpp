@@ -13,8 +13,6 @@
 namespace tellegen {
 namespace {
 
-constexpr std::string_view command_name = "tellegen simulate";
-
 std::vector<OutputColumn> listed_columns(const Model& model, const std::string& list) {
   std::vector<OutputColumn> columns;
   FaultList faults;
@@ -31,13 +29,13 @@ std::vector<OutputColumn> listed_columns(const Model& model, const std::string& 
   }
   faults.throw_if_any();
   if (columns.empty())
-    throw command_fault(command_name, "T401", "--outputs names nothing",
+    throw command_fault(tellegen_simulate, "T401", "--outputs names nothing",
                         {"it is a list of variables and formulas: \"n3.v, r1.i*2\""});
   return columns;
 }
 
 ModelError wrong_reference(const std::string& message, std::vector<std::string> details = {}) {
-  return command_fault(command_name, "T403", message, std::move(details));
+  return command_fault(tellegen_simulate, "T403", message, std::move(details));
 }
 
 void check_columns(const std::string& file, const Trajectory& reference,

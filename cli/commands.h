@@ -19,6 +19,21 @@
 
 namespace tellegen {
 
+// As faults name them.
+inline constexpr std::string_view tellegen_simulate = "tellegen simulate";
+inline constexpr std::string_view tellegen_sweep = "tellegen sweep";
+inline constexpr std::string_view tellegen_check = "tellegen check";
+inline constexpr std::string_view tellegen_equations = "tellegen equations";
+inline constexpr std::string_view tellegen_convert = "tellegen convert";
+inline constexpr std::string_view tellegen_sensitivity = "tellegen sensitivity";
+inline constexpr std::string_view tellegen_rank = "tellegen rank";
+inline constexpr std::string_view tellegen_optimize = "tellegen optimize";
+inline constexpr std::string_view tellegen_calibrate = "tellegen calibrate";
+inline constexpr std::string_view tellegen_estimate = "tellegen estimate";
+inline constexpr std::string_view tellegen_synthesize = "tellegen synthesize";
+inline constexpr std::string_view tellegen_report = "tellegen report";
+inline constexpr std::string_view tellegen_benchmark_circuits = "tellegen benchmark circuits";
+
 void add_simulate(CLI::App& command);
 void add_sweep(CLI::App& command);
 void add_check(CLI::App& command);

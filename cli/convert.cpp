@@ -14,8 +14,6 @@
 namespace tellegen {
 namespace {
 
-constexpr std::string_view command_name = "tellegen convert";
-
 std::string from_netlist(const std::string& from) {
   ConvertedNetlist converted = convert_netlist(from);
   for (const std::string& note : converted.notes) fmt::print(stderr, "{}\n", note);
@@ -28,19 +26,19 @@ std::string from_stack(const std::string& from) {
     const Document document(read_text(from, {from, 0}), from);
     if (document.root().find("stack")) return expand_stack(document).toml;
   }
-  throw command_fault(command_name, "T401",
+  throw command_fault(tellegen_convert, "T401",
                       model ? fmt::format("'{}' has no [stack]: it is a plain model file already", from)
                             : fmt::format("'{}' is not a netlist", from),
                       {"a netlist ends in .cir, .sp, .spice, .net or .ckt"});
 }
 
 void convert(const std::string& from, const std::string& to) {
-  check_writable({command_name, "TO"}, to, {".toml"});
+  check_writable({tellegen_convert, "TO"}, to, {".toml"});
   const std::string converted = is_netlist(from) ? from_netlist(from) : from_stack(from);
   try {
     write_file(to, converted);
   } catch (const std::runtime_error& error) {
-    throw command_fault(command_name, "T402", error.what());
+    throw command_fault(tellegen_convert, "T402", error.what());
   }
   if (!is_stream(to)) fmt::print("wrote {}\n", to);
 }

@@ -6,8 +6,9 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/inspect.h"
 #include "cli/model_file.h"
-#include "cli/report.h"
+#include "cli/text.h"
 #include "tellegen/equations/equation_text.h"
 #include "tellegen/equations/formulation.h"
 #include "tellegen/equations/sensitivity_graph.h"
@@ -18,11 +19,8 @@ namespace tellegen {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Names = std::vector<std::string>;
 
-constexpr const char* command_name = "tellegen equations";
-
-struct Request {
+struct EquationsRequest {
   std::string file, form, tree, sensitivity, sensitivity_tree, format;
   std::vector<std::string> set;
   bool cost = false, json = false;
@@ -35,19 +33,7 @@ struct Shown {
   std::vector<MethodCost> costs;
 };
 
-Names edge_names(const Model& model, const LinearGraph& graph, const std::vector<EdgeIndex>& edges) {
-  Names names;
-  for (EdgeIndex e : edges) names.push_back(edge_name(model, graph, e));
-  return names;
-}
-
-std::string listed(const Names& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-Shown derive(const Request& request, const Model& model) {
+Shown derive(const EquationsRequest& request, const Model& model) {
   const Names parameters = split_list(request.sensitivity);
   Shown shown;
   if (request.form == "minimal") {
@@ -83,23 +69,24 @@ std::string cost_table(const std::vector<MethodCost>& costs) {
   return text;
 }
 
-void print_text(const Request& request, const Model& model, const Shown& shown) {
+void print_text(const EquationsRequest& request, const Model& model, const Shown& shown) {
   fmt::print("{} ({})\n\n", model.name, request.file);
   const auto line = [](std::string_view label, const std::string& text) {
     fmt::print("{:<12}{}\n", label, text.empty() ? "none" : text);
   };
   line("form", shown.page.form);
   if (!shown.branches.empty() || !shown.chords.empty()) {
-    line("tree", listed(shown.branches));
-    line("cotree", listed(shown.chords));
+    line("tree", comma_list(shown.branches));
+    line("cotree", comma_list(shown.chords));
   }
   if (!request.sensitivity.empty()) {
-    line("sensitivity", "to " + listed(split_list(request.sensitivity)));
-    if (!shown.sensitivity_branches.empty()) line("its tree", listed(shown.sensitivity_branches));
+    line("sensitivity", "to " + comma_list(split_list(request.sensitivity)));
+    if (!shown.sensitivity_branches.empty()) line("its tree", comma_list(shown.sensitivity_branches));
   }
   Names unknowns;
   for (Expr u : shown.page.unknowns) unknowns.push_back(u.name());
-  line("unknowns", fmt::format("{}{}{}", unknowns.size(), unknowns.empty() ? "" : ": ", listed(unknowns)));
+  line("unknowns",
+       fmt::format("{}{}{}", unknowns.size(), unknowns.empty() ? "" : ": ", comma_list(unknowns)));
   fmt::print("\n{}", equations_as_text(shown.page));
   if (!shown.page.solved.empty()) {
     fmt::print("\nwith\n");
@@ -116,7 +103,7 @@ Json to_json(const Cost& cost) {
           {"assignments", cost.assignments}};
 }
 
-Json to_json(const Request& request, const Model& model, const Shown& shown) {
+Json to_json(const EquationsRequest& request, const Model& model, const Shown& shown) {
   const bool latex = request.format == "latex";
   const auto written = [&](Expr e) { return latex ? to_latex(e) : to_text(e); };
   const auto assignments = [&](const std::vector<std::pair<Expr, Expr>>& list) {
@@ -152,11 +139,11 @@ Json to_json(const Request& request, const Model& model, const Shown& shown) {
   return json;
 }
 
-void check_request(const Request& request) {
-  check_choice({command_name, "--form"}, request.form, {"tableau", "branch-chord", "minimal"});
-  check_choice({command_name, "--format"}, request.format, {"text", "latex", "c"});
+void check_request(const EquationsRequest& request) {
+  check_choice({tellegen_equations, "--form"}, request.form, {"tableau", "branch-chord", "minimal"});
+  check_choice({tellegen_equations, "--format"}, request.format, {"text", "latex", "c"});
   const auto refuse = [](const std::string& message, const std::string& detail) {
-    throw command_fault(command_name, "T401", message, {detail});
+    throw command_fault(tellegen_equations, "T401", message, {detail});
   };
   if (!request.sensitivity_tree.empty() && request.sensitivity.empty())
     refuse("--sensitivity-tree without --sensitivity", "--sensitivity R1,R2 says to which parameters");
@@ -168,11 +155,11 @@ void check_request(const Request& request) {
     refuse("--cost is a table of its own", "leave --format out, or take --json");
 }
 
-void equations(const Request& request) {
+void equations(const EquationsRequest& request) {
   check_request(request);
   ReadOptions reading;
   for (const std::string& text : request.set)
-    reading.overrides.push_back(read_assignment({command_name, "--set"}, text));
+    reading.overrides.push_back(read_assignment({tellegen_equations, "--set"}, text));
   const Model model = read_model_file(request.file, reading);
   const Shown shown = derive(request, model);
   if (request.json)
@@ -188,7 +175,7 @@ void equations(const Request& request) {
 }  // namespace
 
 void add_equations(CLI::App& command) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<EquationsRequest>();
   command.add_option("FILE", request->file, "model file or SPICE netlist")->required();
   command.add_option("--form", request->form, "tableau, branch-chord (default) or minimal")
       ->type_name("FORM");

@@ -10,8 +10,8 @@
 #include "cli/known_first.h"
 #include "cli/model_file.h"
 #include "cli/progress.h"
-#include "cli/report.h"
 #include "cli/study_options.h"
+#include "cli/text.h"
 #include "cli/twin_report.h"
 #include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/estimate.h"
@@ -24,9 +24,6 @@ namespace tellegen {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::string_view command_name = "tellegen estimate";
-
-OptionName named(std::string_view option) { return {command_name, option}; }
 
 // The command line as it was typed.
 struct EstimateRequest {
@@ -43,24 +40,25 @@ struct EstimateRequest {
 void check_request(const EstimateRequest& request) {
   std::vector<std::string> known;
   for (const EstimatorEntry& e : estimators()) known.emplace_back(e.name);
-  check_choice(named("--estimator"), request.estimator, known);
-  check_choice(named("--discretisation"), request.discretisation, {"exact", "euler"});
-  check_choice(named("--resample"), request.resample, {"exact", "nearest", "linear"});
-  if (!request.output.empty()) check_writable(named("--output"), request.output, {".csv", ".h5", ".hdf5"});
-  if (!request.json.empty()) check_writable(named("--json"), request.json, {".json"});
+  check_choice({tellegen_estimate, "--estimator"}, request.estimator, known);
+  check_choice({tellegen_estimate, "--discretisation"}, request.discretisation, {"exact", "euler"});
+  check_choice({tellegen_estimate, "--resample"}, request.resample, {"exact", "nearest", "linear"});
+  if (!request.output.empty())
+    check_writable({tellegen_estimate, "--output"}, request.output, {".csv", ".h5", ".hdf5"});
+  if (!request.json.empty()) check_writable({tellegen_estimate, "--json"}, request.json, {".json"});
   std::error_code ignored;
   for (const std::string& source : {request.file, request.data})
     if (!request.output.empty() && fs::equivalent(request.output, source, ignored))
-      throw command_fault(command_name, "T402", fmt::format("--output would replace '{}'", source),
+      throw command_fault(tellegen_estimate, "T402", fmt::format("--output would replace '{}'", source),
                           {"this run reads it: choose another name"});
-  check_report(command_name, request.report, {request.file, request.data, request.report.truth});
+  check_report(tellegen_estimate, request.report, {request.file, request.data, request.report.truth});
 }
 
 // What the command line says goes before what the model says.
 Model read_model_of(const EstimateRequest& request) {
   ReadOptions reading;
   for (const std::string& text : request.set)
-    reading.overrides.push_back(read_assignment(named("--set"), text));
+    reading.overrides.push_back(read_assignment({tellegen_estimate, "--set"}, text));
   Model model = read_model_file(request.file, reading);
   ModelEstimation& estimation = model.estimation;
   if (!request.sensors.empty()) estimation.sensors = sensors_named(model, split_list(request.sensors));
@@ -69,12 +67,12 @@ Model read_model_of(const EstimateRequest& request) {
         request.unknowns == "none" ? std::vector<int>{} : unknowns_named(model, split_list(request.unknowns));
   if (!request.inputs.empty()) estimation.inputs = split_list(request.inputs);
   if (!request.estimator.empty()) estimation.estimator = request.estimator;
-  if (!request.step.empty()) estimation.step = read_seconds(named("--step"), request.step);
-  if (!request.late.empty()) estimation.late = read_seconds(named("--late"), request.late);
+  if (!request.step.empty()) estimation.step = read_seconds({tellegen_estimate, "--step"}, request.step);
+  if (!request.late.empty()) estimation.late = read_seconds({tellegen_estimate, "--late"}, request.late);
   if (!request.resample.empty()) estimation.resample = request.resample;
   if (request.gate > 0.0) estimation.gate = request.gate;
   if (estimation.sensors.empty())
-    throw command_fault(command_name, "T621", "there is no sensor to estimate from",
+    throw command_fault(tellegen_estimate, "T621", "there is no sensor to estimate from",
                         {"add [sensors] to the model, or name some by --sensors"});
   return model;
 }
@@ -181,7 +179,7 @@ void estimate_command(const EstimateRequest& request) {
   reading.late = model.estimation.late;
   reading.resample = model.estimation.resample;
   if (!request.window.empty())
-    std::tie(reading.from, reading.to) = read_window(named("--window"), request.window);
+    std::tie(reading.from, reading.to) = read_window({tellegen_estimate, "--window"}, request.window);
   const Record record = read_record(model, request.data, reading);
   if (!request.anyway)
     require_known(request.file, model, record, {.states = true, .unknowns = model.estimation.unknowns});
@@ -211,12 +209,12 @@ void estimate_command(const EstimateRequest& request) {
     if (!request.json.empty())
       write_file(target(request.json), json_text(to_json(request, model, record, e)));
   } catch (const std::runtime_error& error) {
-    throw command_fault(command_name, "T402", error.what());
+    throw command_fault(tellegen_estimate, "T402", error.what());
   }
   if (!request.report.report.empty()) {
     TwinReportRequest report = request.report;
     report.report = target(report.report).string();
-    write_twin_report(command_name, report, model, estimate_part(model, record, e, report));
+    write_twin_report(tellegen_estimate, report, model, estimate_part(model, record, e, report));
   }
   if (request.json_option->count() > 0 && request.json.empty())
     fmt::print("{}", json_text(to_json(request, model, record, e)));

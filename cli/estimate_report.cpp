@@ -7,8 +7,8 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/report.h"
 #include "cli/study_options.h"
+#include "cli/text.h"
 #include "cli/twin_report.h"
 #include "tellegen/estimate/estimate_table.h"
 #include "tellegen/estimate/spectrum.h"
@@ -20,15 +20,10 @@
 namespace tellegen {
 namespace {
 
-constexpr std::string_view command_name = "tellegen estimate";
 constexpr std::size_t most_figures = 6;
 constexpr double two_sides =
     1.959963984540054;  // 95 % of a normal distribution lie within so many deviations
 const double none = std::nan("");
-
-std::string with_unit(const std::string& name, const std::string& unit) {
-  return unit.empty() ? name : name + " [" + unit + "]";
-}
 
 // Which unit a quantity is told in; SI by its variable where it has none of its own.
 std::string unit_of(const Model& model, const EstimatedQuantity& quantity) {
@@ -94,7 +89,7 @@ class EstimatePage {
         // A sensor that is also an output of the same name is found once.
         const auto found = std::find(known.begin(), known.end(), name);
         if (found == known.end())
-          throw command_fault(command_name, "T671",
+          throw command_fault(tellegen_estimate, "T671",
                               fmt::format("--show: nothing that is estimated is called '{}'", name),
                               {did_you_mean(name, known), "there are " + joined(known)});
         shown_.push_back(static_cast<std::size_t>(found - known.begin()));
@@ -137,7 +132,7 @@ class EstimatePage {
     try {
       truth = read_csv(request_.truth);
     } catch (const std::runtime_error& error) {
-      throw command_fault(command_name, "T670", error.what());
+      throw command_fault(tellegen_estimate, "T670", error.what());
     }
     bool any = false;
     for (std::size_t q = 0; q < truth_.size(); ++q) {
@@ -145,7 +140,7 @@ class EstimatePage {
       if (!column) continue;
       const std::string& from = truth.units[*column].empty() ? units_[q] : truth.units[*column];
       if (!from.empty() && !units_[q].empty() && !units().convertible(from, units_[q]))
-        throw command_fault(command_name, "T670",
+        throw command_fault(tellegen_estimate, "T670",
                             fmt::format("'{}' of '{}' is in '{}', which is not a unit of {}",
                                         truth.names[*column], request_.truth, from, units_[q]));
       any = true;
@@ -167,7 +162,7 @@ class EstimatePage {
     }
     if (!any)
       throw command_fault(
-          command_name, "T670",
+          tellegen_estimate, "T670",
           fmt::format("the truth '{}' has no column of anything that is estimated", request_.truth),
           {"it has " + joined(truth.names)});
   }

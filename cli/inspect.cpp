@@ -10,12 +10,6 @@
 namespace tellegen {
 namespace {
 
-Names edge_names(const EquationSystem& system, const std::vector<EdgeIndex>& edges) {
-  Names names;
-  for (EdgeIndex e : edges) names.push_back(edge_name(*system.model, system.graph, e));
-  return names;
-}
-
 std::string rate_unit(const EquationSystem& system, std::int32_t rate) {
   const auto variable = find_variable(*system.model, rate_name(system, rate));
   return variable ? variable_unit(*system.model, *variable) : "";
@@ -67,6 +61,12 @@ EquationSystem checked_system(const Model& model) {
 
 }  // namespace
 
+Names edge_names(const Model& model, const LinearGraph& graph, const std::vector<EdgeIndex>& edges) {
+  Names names;
+  for (EdgeIndex e : edges) names.push_back(edge_name(model, graph, e));
+  return names;
+}
+
 Inspection inspect(const Model& model) {
   const EquationSystem system = checked_system(model);
   Inspection found;
@@ -82,8 +82,8 @@ Inspection inspect(const Model& model) {
   for (const ModelOutput& output : model.outputs)
     found.outputs.push_back(output.unit.empty() ? output.name
                                                 : fmt::format("{} [{}]", output.name, output.unit));
-  found.branches = edge_names(system, system.tree.branches);
-  found.chords = edge_names(system, system.tree.chords);
+  found.branches = edge_names(model, system.graph, system.tree.branches);
+  found.chords = edge_names(model, system.graph, system.tree.chords);
 
   const Storage storage = analyse_storage(system);
   Tableau tableau(system);

@@ -37,4 +37,6 @@ struct Inspection {
 // initial values; SimulationError where there is no consistent start. Near-linear in the model's size.
 Inspection inspect(const Model& model);
 
+Names edge_names(const Model& model, const LinearGraph& graph, const std::vector<EdgeIndex>& edges);
+
 }  // namespace tellegen

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/report.h"
+#include "cli/text.h"
 #include "tellegen/model/kind_text.h"
 #include "tellegen/model/read.h"
 #include "tellegen/symbolic/nearest.h"
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
-struct Request {
+struct LibraryRequest {
   std::string kind;
   bool json = false;
 };
@@ -112,7 +112,7 @@ void print_list(const std::vector<KindText>& kinds) {
   }
 }
 
-void show(const Request& request) {
+void show(const LibraryRequest& request) {
   const fs::path library = library_folder();
   const std::vector<Domain> domains = read_domains(library);
   const Names all = library_kinds(library);
@@ -140,7 +140,7 @@ void show(const Request& request) {
 }  // namespace
 
 void add_library(CLI::App& command) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<LibraryRequest>();
   command.add_option("KIND", request->kind,
                      "a kind, or a shelf: electrical.diode, thermal; all if not given");
   command.add_flag("--json", request->json, "for machines");

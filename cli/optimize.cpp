@@ -13,8 +13,8 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
-#include "cli/report.h"
 #include "cli/study_options.h"
+#include "cli/text.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
@@ -29,7 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-constexpr std::string_view command_name = "tellegen optimize";
 
 struct OptimizeRequest : StudyRequest {
   std::string algorithm, minimize, weights, surface, plot, output;
@@ -174,20 +173,18 @@ void print(const OptimizeReport& report) {
   for (const std::string& file : report.written) fmt::print("wrote {}\n", file);
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 Json to_json(const OptimizeReport& report, const DesignPoint& point) {
   const Study& study = report.problem.study();
-  Json json{{"goal", number(point.goal)}};
+  Json json{{"goal", json_number(point.goal)}};
   for (std::size_t k = 0; k < study.parameter_count(); ++k)
     json["variables"][study.parameter(k).name] = in_unit(point.numbers[k], study.parameter(k).unit);
   for (std::size_t g = 0; g < report.problem.goal_count(); ++g)
     json["objectives"][study.objective(g).name] =
-        number(in_unit(point.objectives[g], study.objective(g).unit));
+        json_number(in_unit(point.objectives[g], study.objective(g).unit));
   auto& constraints = json["constraints"] = Json::array();
   for (std::size_t k = 0; k < point.constraints.size(); ++k)
-    constraints.push_back(
-        {{"constraint", report.model.design->constraints[k].text}, {"over", number(point.constraints[k])}});
+    constraints.push_back({{"constraint", report.model.design->constraints[k].text},
+                           {"over", json_number(point.constraints[k])}});
   return json;
 }
 
@@ -205,7 +202,8 @@ Json to_json(const OptimizeReport& report) {
   for (std::size_t g = 0; g < report.problem.goal_count(); ++g)
     json["weights"][study.objective(g).name] = report.problem.weights()[g];
   for (std::size_t g = 0; g < report.ranges.size(); ++g)
-    json["ranges"][study.objective(g).name] = {number(report.ranges[g].low), number(report.ranges[g].high)};
+    json["ranges"][study.objective(g).name] = {json_number(report.ranges[g].low),
+                                               json_number(report.ranges[g].high)};
   auto& variables = json["variables"] = Json::array();
   for (std::size_t k = 0; k < study.parameter_count(); ++k) {
     const ModelParameter& p = study.parameter(k);
@@ -223,14 +221,14 @@ Json to_json(const OptimizeReport& report) {
     const ModelObjective& o = report.model.objectives[k];
     objectives.push_back({{"name", o.name},
                           {"unit", o.unit},
-                          {"before", number(in_unit(report.told.before[k], o.unit))},
-                          {"after", number(in_unit(report.told.after[k], o.unit))}});
+                          {"before", json_number(in_unit(report.told.before[k], o.unit))},
+                          {"after", json_number(in_unit(report.told.after[k], o.unit))}});
   }
   auto& constraints = json["constraints"] = Json::array();
   for (std::size_t k = 0; k < report.problem.constraint_count(); ++k)
     constraints.push_back({{"constraint", report.model.design->constraints[k].text},
-                           {"before", number(report.result.before.constraints[k])},
-                           {"after", number(best.best.constraints[k])},
+                           {"before", json_number(report.result.before.constraints[k])},
+                           {"after", json_number(best.best.constraints[k])},
                            {"state", state_of(report, best.best, k)}});
   auto& starts = json["starts"] = Json::array();
   for (const StartResult& start : report.result.starts) {
@@ -247,7 +245,7 @@ Json to_json(const OptimizeReport& report) {
   }
   if (!report.surface.z.empty()) {
     Json z = Json::array();
-    for (const double value : report.surface.z) z.push_back(number(value));
+    for (const double value : report.surface.z) z.push_back(json_number(value));
     json["surface"] = {{"x_label", report.surface.x_label},
                        {"y_label", report.surface.y_label},
                        {"z_label", report.surface.z_label},
@@ -364,7 +362,7 @@ void write_files(OptimizeReport& report) {
       for (const ModelDesign::Variable& v : report.model.design->variables) parameters.push_back(v.parameter);
       std::vector<double> numbers = report.result.best.best.numbers;
       for (const std::string& text : request.set) {  // what was replaced for the study stays replaced
-        const std::string name = read_assignment({command_name, "--set"}, text).first;
+        const std::string name = read_assignment({tellegen_optimize, "--set"}, text).first;
         for (std::size_t p = 0; p < report.model.parameters.size(); ++p) {
           const int index = static_cast<int>(p);
           if (report.model.parameters[p].name != name ||
@@ -388,23 +386,23 @@ void write_files(OptimizeReport& report) {
   } catch (const ModelError&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw command_fault(command_name, "T402", error.what());
+    throw command_fault(tellegen_optimize, "T402", error.what());
   }
   if (!request.json.empty()) report.written.push_back(request.json);
 }
 
 void check_request(const OptimizeRequest& request) {
-  check_choice({command_name, "--algorithm"}, request.algorithm, optimize_algorithms());
-  check_choice({command_name, "--weights"}, request.weights, {"given", "ranges"});
-  if (!request.plot.empty()) check_writable({command_name, "--plot"}, request.plot, {".svg", ".png"});
+  check_choice({tellegen_optimize, "--algorithm"}, request.algorithm, optimize_algorithms());
+  check_choice({tellegen_optimize, "--weights"}, request.weights, {"given", "ranges"});
+  if (!request.plot.empty()) check_writable({tellegen_optimize, "--plot"}, request.plot, {".svg", ".png"});
   if (request.output.empty()) return;
-  check_writable({command_name, "--output"}, request.output, {".toml"});
+  check_writable({tellegen_optimize, "--output"}, request.output, {".toml"});
   std::error_code ignored;
   if (fs::equivalent(request.output, request.file, ignored))
-    throw command_fault(command_name, "T402", fmt::format("--output would replace '{}'", request.file),
+    throw command_fault(tellegen_optimize, "T402", fmt::format("--output would replace '{}'", request.file),
                         {"give another name"});
   if (fs::path(request.file).extension() != ".toml")
-    throw command_fault(command_name, "T402",
+    throw command_fault(tellegen_optimize, "T402",
                         fmt::format("'{}' is no model file to write numbers to", request.file),
                         {fmt::format("tellegen convert {} makes one", request.file)});
 }
@@ -422,12 +420,12 @@ std::vector<ModelDesign::Goal> read_goals(const Model& model, const std::string&
       char* end = nullptr;
       weight = std::strtod(number.c_str(), &end);
       if (number.empty() || *end != '\0' || weight == 0.0 || !std::isfinite(weight))
-        throw command_fault(command_name, "T401", fmt::format("--minimize '{}' has no weight", item),
+        throw command_fault(tellegen_optimize, "T401", fmt::format("--minimize '{}' has no weight", item),
                             {"it is written NAME=WEIGHT; negative: to be made large"});
     }
     goals.push_back({find_objective(model, name), weight});
   }
-  if (goals.empty()) throw command_fault(command_name, "T401", "--minimize names no objective");
+  if (goals.empty()) throw command_fault(tellegen_optimize, "T401", "--minimize names no objective");
   return goals;
 }
 
@@ -438,12 +436,12 @@ std::pair<std::size_t, std::size_t> surface_axes(const Model& model, const std::
     known.push_back(model.parameters[v.parameter].name);
   const std::vector<std::string> names = split_list(text);
   if (names.size() != 2 || names[0] == names[1])
-    throw command_fault(command_name, "T401", "--surface takes two variables: --surface R_p,R_s");
+    throw command_fault(tellegen_optimize, "T401", "--surface takes two variables: --surface R_p,R_s");
   std::size_t at[2];
   for (int k = 0; k < 2; ++k) {
     const auto found = std::find(known.begin(), known.end(), names[k]);
     if (found == known.end())
-      throw command_fault(command_name, "T401",
+      throw command_fault(tellegen_optimize, "T401",
                           fmt::format("--surface '{}' is no variable of [design]", names[k]),
                           {did_you_mean(names[k], known), "variables: " + joined(known)});
     at[k] = static_cast<std::size_t>(found - known.begin());
@@ -462,9 +460,9 @@ void tell_objectives(OptimizeReport& report, const StudyOptions& options) {
 }
 
 void optimize_model(const OptimizeRequest& request) {
-  const StudyOptions options = study_options_of(command_name, request);
+  const StudyOptions options = study_options_of(tellegen_optimize, request);
   check_request(request);
-  Model model = read_study_model(command_name, request);
+  Model model = read_study_model(tellegen_optimize, request);
   if (!request.minimize.empty() && model.design) {
     model.design->goals = read_goals(model, request.minimize);
     model.design->weights_from_ranges = false;
@@ -499,7 +497,7 @@ void optimize_model(const OptimizeRequest& request) {
   if (!request.surface.empty()) report.surface = surface_of(report, axes.first, axes.second, progress);
   tell_objectives(report, options);
   write_files(report);
-  if (!write_json(command_name, request, json_text(to_json(report)))) print(report);
+  if (!write_json(tellegen_optimize, request, json_text(to_json(report)))) print(report);
   if (!best.converged)
     throw StudyError(
         request.file, best.stopped,

@@ -12,8 +12,8 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
-#include "cli/report.h"
 #include "cli/study_options.h"
+#include "cli/text.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
@@ -22,8 +22,6 @@
 
 namespace tellegen {
 namespace {
-
-constexpr std::string_view command_name = "tellegen rank";
 
 struct RankRequest : StudyRequest {
   std::string of, wrt, sweep, plot;
@@ -39,7 +37,7 @@ struct Points {
 Points read_points(Model& model, const std::string& text) {
   Points points;
   if (text.empty()) return points;
-  const OptionName option{command_name, "--sweep"};
+  const OptionName option{tellegen_rank, "--sweep"};
   const auto [name, list] = read_assignment(option, text);
   points.name = name;
   points.parameter = study_parameter(model, name);
@@ -49,14 +47,14 @@ Points read_points(Model& model, const std::string& text) {
     try {
       quantity = units().parse(item);
     } catch (const UnknownUnit& error) {
-      throw command_fault(command_name, "T401", fmt::format("--sweep '{}' has the {}", item, error.what()));
+      throw command_fault(tellegen_rank, "T401", fmt::format("--sweep '{}' has the {}", item, error.what()));
     }
     if (!quantity)
-      throw command_fault(command_name, "T401", fmt::format("--sweep '{}' is not a quantity", item),
+      throw command_fault(tellegen_rank, "T401", fmt::format("--sweep '{}' is not a quantity", item),
                           {"it is written NAME=VALUE,VALUE,...: I=2A,4A,6A"});
     if (!quantity->unit.empty() && !units().convertible(quantity->unit, points.unit))
       throw command_fault(
-          command_name, "T401", fmt::format("--sweep '{}' is no value of '{}'", item, name),
+          tellegen_rank, "T401", fmt::format("--sweep '{}' is no value of '{}'", item, name),
           {points.unit.empty() ? "it is a number without a unit"
                                : fmt::format("its unit is '{}', or one convertible to it", points.unit)});
     points.values.push_back(quantity->si);
@@ -147,10 +145,6 @@ void print(const Ranking& ranking, const Model& model) {
   for (const std::string& text : ranking.notes) fmt::print("{}\n", text);
 }
 
-nlohmann::ordered_json number(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
-}
-
 nlohmann::ordered_json to_json(const Ranking& ranking, const Model& model, const RankRequest& request) {
   nlohmann::ordered_json json{{"model", model.name},
                               {"file", request.file},
@@ -172,7 +166,7 @@ nlohmann::ordered_json to_json(const Ranking& ranking, const Model& model, const
       const ModelObjective& objective = study.objective(o);
       auto& entry = objectives.emplace_back(
           nlohmann::ordered_json{{"name", objective.name},
-                                 {"value", number(in_unit(r.at.values[o], objective.unit))},
+                                 {"value", json_number(in_unit(r.at.values[o], objective.unit))},
                                  {"unit", objective.unit}});
       auto& parameters = entry["parameters"] = nlohmann::ordered_json::array();
       for (const Importance& i : r.ranking[o]) {
@@ -180,9 +174,9 @@ nlohmann::ordered_json to_json(const Ranking& ranking, const Model& model, const
         parameters.push_back({{"name", p.name},
                               {"value", in_unit(p.number, p.unit)},
                               {"unit", p.unit},
-                              {"derivative", number(in_units(i.derivative, objective.unit, p.unit))},
-                              {"derivative_si", number(i.derivative)},
-                              {"score", number(i.score)}});
+                              {"derivative", json_number(in_units(i.derivative, objective.unit, p.unit))},
+                              {"derivative_si", json_number(i.derivative)},
+                              {"score", json_number(i.score)}});
       }
     }
   }
@@ -225,14 +219,14 @@ Chart chart_of(const Ranking& ranking, const Model& model) {
 }
 
 void rank(const RankRequest& request) {
-  const StudyOptions options = study_options_of(command_name, request);
-  if (!request.plot.empty()) check_writable({command_name, "--plot"}, request.plot, {".svg", ".png"});
-  Model model = read_study_model(command_name, request);
+  const StudyOptions options = study_options_of(tellegen_rank, request);
+  if (!request.plot.empty()) check_writable({tellegen_rank, "--plot"}, request.plot, {".svg", ".png"});
+  Model model = read_study_model(tellegen_rank, request);
   Ranking ranking;
   ranking.objectives = split_list(request.of);
   for (const std::string& name : ranking.objectives) find_objective(model, name);
   ranking.points = read_points(model, request.sweep);
-  ranking.parameters = chosen_parameters(command_name, model, request.wrt);
+  ranking.parameters = chosen_parameters(tellegen_rank, model, request.wrt);
 
   const std::size_t count = std::max<std::size_t>(1, ranking.points.values.size());
   ProgressBar bar;
@@ -264,10 +258,10 @@ void rank(const RankRequest& request) {
     try {
       write_chart(request.plot, chart_of(ranking, model));
     } catch (const std::runtime_error& error) {
-      throw command_fault(command_name, "T402", error.what());
+      throw command_fault(tellegen_rank, "T402", error.what());
     }
   }
-  if (write_json(command_name, request, json_text(to_json(ranking, model, request)))) return;
+  if (write_json(tellegen_rank, request, json_text(to_json(ranking, model, request)))) return;
   print(ranking, model);
   for (const std::string& file : {request.plot, request.json})
     if (!file.empty()) fmt::print("wrote {}\n", file);

@@ -10,6 +10,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/text.h"
 #include "tellegen/model/reading.h"
 
 namespace tellegen {
@@ -39,26 +40,18 @@ class StopSignals {
   struct sigaction before_[2];
 };
 
-std::string with_unit(const std::string& name, const std::string& unit) {
-  return unit.empty() ? name : fmt::format("{} [{}]", name, unit);
-}
-
-std::string plain_list(const std::vector<std::string>& items) {
-  return fmt::format("{}", fmt::join(items, ", "));
-}
-
 std::string input_list(const Simulation& simulation) {
   std::vector<std::string> list;
   for (const std::string& name : simulation.problem().options.external)
     for (const ModelInput& input : simulation.system().model->inputs)
       if (input.name == name) list.push_back(with_unit(name, input.unit));
-  return plain_list(list);
+  return comma_list(list);
 }
 
 std::string output_list(const Simulation& simulation) {
   std::vector<std::string> list;
   for (const OutputColumn& column : simulation.outputs()) list.push_back(with_unit(column.name, column.unit));
-  return plain_list(list);
+  return comma_list(list);
 }
 
 nlohmann::ordered_json to_json(const DurationHistogram& histogram) {

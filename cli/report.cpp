@@ -105,8 +105,4 @@ nlohmann::ordered_json to_json(const RunReport& report) {
   return json;
 }
 
-std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace tellegen

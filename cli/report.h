@@ -29,7 +29,4 @@ std::string output_table(const RunReport& report);
 
 nlohmann::ordered_json to_json(const RunReport& report);
 
-// Pretty, with a line end; what is not UTF-8 is replaced, never thrown at.
-std::string json_text(const nlohmann::ordered_json& json);
-
 }  // namespace tellegen

@@ -18,7 +18,6 @@ namespace tellegen {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::string_view command_name = "tellegen report";
 
 struct ReportRequest {
   std::vector<std::string> pages, columns;
@@ -33,13 +32,13 @@ struct Estimation {
 Page read_page(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in || fs::is_directory(file))
-    throw command_fault(command_name, "T672", fmt::format("the page '{}' cannot be read", file));
+    throw command_fault(tellegen_report, "T672", fmt::format("the page '{}' cannot be read", file));
   std::ostringstream text;
   text << in.rdbuf();
   std::optional<Page> page = read_html(text.str());
   if (!page || page->parts.empty())
     throw command_fault(
-        command_name, "T672", fmt::format("'{}' is not a report of this program", file),
+        tellegen_report, "T672", fmt::format("'{}' is not a report of this program", file),
         {"it takes pages that estimate, calibrate or report have written with --report or --output"});
   return *page;
 }
@@ -51,7 +50,7 @@ struct OwnColumn {
 };
 
 OwnColumn read_column(const std::string& text, std::size_t rows) {
-  const auto [name, list] = read_assignment({command_name, "--column"}, text);
+  const auto [name, list] = read_assignment({tellegen_report, "--column"}, text);
   OwnColumn column{name, {}};
   std::stringstream cells(list);
   for (std::string cell; std::getline(cells, cell, ',');) {
@@ -60,7 +59,7 @@ OwnColumn read_column(const std::string& text, std::size_t rows) {
     column.cells.push_back(cell);
   }
   if (column.cells.size() != rows)
-    throw command_fault(command_name, "T673",
+    throw command_fault(tellegen_report, "T673",
                         fmt::format("--column '{}' has {} entries, and there are {} estimations", name,
                                     column.cells.size(), rows),
                         {"it takes one for each, in order: --column \"published [ms]=167.9,168.6\""});
@@ -110,7 +109,7 @@ std::string side_by_side_table(const std::vector<Estimation>& estimations,
 }
 
 void report(const ReportRequest& request) {
-  check_writable({command_name, "--output"}, request.output, {".html", ".htm"});
+  check_writable({tellegen_report, "--output"}, request.output, {".html", ".htm"});
   Page all;
   std::vector<Estimation> estimations;
   for (const std::string& file : request.pages) {
@@ -133,7 +132,7 @@ void report(const ReportRequest& request) {
   all.introduction = request.introduction;
   if (estimations.size() > 1 || !request.columns.empty()) {
     if (estimations.empty())
-      throw command_fault(command_name, "T673", "--column needs an estimation, and the pages have none");
+      throw command_fault(tellegen_report, "T673", "--column needs an estimation, and the pages have none");
     PagePart comparison{"Errors and times", side_by_side_table(estimations, request.columns),
                         R"({"part":"comparison"})"};
     comparison.html += paragraph(
@@ -145,7 +144,7 @@ void report(const ReportRequest& request) {
   try {
     write_file(request.output, to_html(all));
   } catch (const std::runtime_error& error) {
-    throw command_fault(command_name, "T402", error.what());
+    throw command_fault(tellegen_report, "T402", error.what());
   }
   if (!is_stream(request.output)) fmt::print("wrote {}\n", request.output);
 }

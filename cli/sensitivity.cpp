@@ -8,8 +8,8 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/report.h"
 #include "cli/study_options.h"
+#include "cli/text.h"
 #include "cli/verify.h"
 #include "tellegen/model/observers.h"
 #include "tellegen/model/parameters.h"
@@ -22,8 +22,6 @@
 
 namespace tellegen {
 namespace {
-
-constexpr std::string_view command_name = "tellegen sensitivity";
 
 struct SensitivityRequest : StudyRequest {
   std::string of, wrt, output, plot;
@@ -140,7 +138,7 @@ void study_variables(const SensitivityRequest& request, Model model, const Study
   run.fixed_end_time = options.fixed_end_time;
   for (const std::string& name : answer.parameters) run.wrt.push_back(study_parameter(model, name));
   if (options.method == StudyOptions::Method::adjoint)
-    throw command_fault(command_name, "T401", "the adjoint has no derivatives over time",
+    throw command_fault(tellegen_sensitivity, "T401", "the adjoint has no derivatives over time",
                         {fmt::format("'{}' is no objective: put it in [objectives], or use --method forward",
                                      asked.variables.front().name)});
   const RunDerivatives result = options.method == StudyOptions::Method::finite_difference
@@ -191,7 +189,8 @@ void study_second_order(const SensitivityRequest& request, Model model, const St
     const ModelObjective& o = model.objectives[find_objective(model, name)];
     const bool integral = o.what == ModelObjective::What::integral;
     if ((!integral && o.what != ModelObjective::What::end) || o.run >= 0)
-      throw command_fault(command_name, "T401", fmt::format("'{}' has no second derivatives here", name),
+      throw command_fault(tellegen_sensitivity, "T401",
+                          fmt::format("'{}' has no second derivatives here", name),
                           {"they are those of integrals and end values of the model as it stands"});
     const Expr value = o.value;
     run.observed.push_back(
@@ -280,24 +279,25 @@ nlohmann::ordered_json to_json(const Answer& answer, Model& model, const Sensiti
 }
 
 void sensitivity(const SensitivityRequest& request) {
-  const StudyOptions options = study_options_of(command_name, request);
+  const StudyOptions options = study_options_of(tellegen_sensitivity, request);
   if (!request.output.empty())
-    check_writable({command_name, "--output"}, request.output, {".csv", ".h5", ".hdf5"});
-  if (!request.plot.empty()) check_writable({command_name, "--plot"}, request.plot, {".svg", ".png"});
-  Model model = read_study_model(command_name, request);
+    check_writable({tellegen_sensitivity, "--output"}, request.output, {".csv", ".h5", ".hdf5"});
+  if (!request.plot.empty()) check_writable({tellegen_sensitivity, "--plot"}, request.plot, {".svg", ".png"});
+  Model model = read_study_model(tellegen_sensitivity, request);
   Answer answer;
-  answer.parameters = chosen_parameters(command_name, model, request.wrt);
+  answer.parameters = chosen_parameters(tellegen_sensitivity, model, request.wrt);
   const Asked asked = read_of(model, request.of);
   if (!request.output.empty() && asked.variables.empty())
-    throw command_fault(command_name, "T401",
+    throw command_fault(tellegen_sensitivity, "T401",
                         "--output is for variables over time, and --of names objectives only",
                         {"add a variable or an output of the model to --of"});
   if (request.verify) {
     if (asked.objectives.empty())
-      throw command_fault(command_name, "T401", "--verify is a study of objectives, and --of names none");
+      throw command_fault(tellegen_sensitivity, "T401",
+                          "--verify is a study of objectives, and --of names none");
     const Verification verified = verify(request, options, model, asked.objectives, answer.parameters);
-    if (!request.plot.empty()) write_verification(command_name, request.plot, verified);
-    if (!write_json(command_name, request, json_text(to_json(verified)))) print(verified);
+    if (!request.plot.empty()) write_verification(tellegen_sensitivity, request.plot, verified);
+    if (!write_json(tellegen_sensitivity, request, json_text(to_json(verified)))) print(verified);
     return;
   }
   try {
@@ -316,7 +316,7 @@ void sensitivity(const SensitivityRequest& request) {
     }
     if (!request.plot.empty()) {
       if (answer.trajectory.rows() < 2)
-        throw command_fault(command_name, "T401",
+        throw command_fault(tellegen_sensitivity, "T401",
                             "--plot draws variables over time, and --of names objectives only",
                             {"tellegen rank draws the scores of objectives"});
       write_plot(request.plot, answer.trajectory, {.title = model.name});
@@ -324,9 +324,9 @@ void sensitivity(const SensitivityRequest& request) {
   } catch (const ModelError&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw command_fault(command_name, "T402", error.what());
+    throw command_fault(tellegen_sensitivity, "T402", error.what());
   }
-  if (write_json(command_name, request, json_text(to_json(answer, model, request)))) return;
+  if (write_json(tellegen_sensitivity, request, json_text(to_json(answer, model, request)))) return;
   print(answer, model);
   for (const std::string& file : {request.output, request.plot, request.json})
     if (!file.empty()) fmt::print("wrote {}\n", file);

@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/realtime.h"
 #include "cli/report.h"
+#include "cli/text.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/plot.h"
@@ -25,12 +26,9 @@ namespace tellegen {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::string_view command_name = "tellegen simulate";
-
-OptionName named(std::string_view option) { return {command_name, option}; }
 
 // The command line as it was typed.
-struct Request {
+struct SimulateRequest {
   std::string file, stop, step, sample, method, form, start, slow, outputs, output, plot, json, compare;
   std::vector<std::string> set;
   int iterations = 0, start_steps = 0, event_bisections = 0, slow_steps = 0;
@@ -39,18 +37,20 @@ struct Request {
   RealtimeRequest realtime;
 };
 
-SimulationOptions options_of(const Request& request) {
+SimulationOptions options_of(const SimulateRequest& request) {
   SimulationOptions options;
-  options.stop = request.stop.empty()                           ? 0.0
-                 : request.realtime.on && request.stop == "inf" ? std::numeric_limits<double>::infinity()
-                                                                : read_seconds(named("--stop"), request.stop);
-  options.step = request.step.empty() ? 0.0 : read_seconds(named("--step"), request.step);
-  options.sample = request.sample.empty() ? 0.0 : read_seconds(named("--sample"), request.sample);
+  options.stop = request.stop.empty() ? 0.0
+                 : request.realtime.on && request.stop == "inf"
+                     ? std::numeric_limits<double>::infinity()
+                     : read_seconds({tellegen_simulate, "--stop"}, request.stop);
+  options.step = request.step.empty() ? 0.0 : read_seconds({tellegen_simulate, "--step"}, request.step);
+  options.sample =
+      request.sample.empty() ? 0.0 : read_seconds({tellegen_simulate, "--sample"}, request.sample);
   std::vector<std::string> methods;
   for (const IntegratorEntry& entry : integrators()) methods.emplace_back(entry.name);
-  check_choice(named("--method"), request.method, methods);
-  check_choice(named("--form"), request.form, {"auto", "tableau", "minimal"});
-  check_choice(named("--start"), request.start, {"trapezoidal", "constant"});
+  check_choice({tellegen_simulate, "--method"}, request.method, methods);
+  check_choice({tellegen_simulate, "--form"}, request.form, {"auto", "tableau", "minimal"});
+  check_choice({tellegen_simulate, "--start"}, request.start, {"trapezoidal", "constant"});
   options.method = request.method;
   options.form = request.form;
   options.start = request.start;
@@ -66,14 +66,15 @@ SimulationOptions options_of(const Request& request) {
 }
 
 // What can be known to be wrong with the files to be written before anything is computed.
-void check_targets(const Request& request) {
-  if (!request.output.empty()) check_writable(named("--output"), request.output, {".csv", ".h5", ".hdf5"});
-  if (!request.plot.empty()) check_writable(named("--plot"), request.plot, {".svg", ".png"});
-  if (!request.json.empty()) check_writable(named("--json"), request.json, {".json"});
+void check_targets(const SimulateRequest& request) {
+  if (!request.output.empty())
+    check_writable({tellegen_simulate, "--output"}, request.output, {".csv", ".h5", ".hdf5"});
+  if (!request.plot.empty()) check_writable({tellegen_simulate, "--plot"}, request.plot, {".svg", ".png"});
+  if (!request.json.empty()) check_writable({tellegen_simulate, "--json"}, request.json, {".json"});
   std::error_code ignored;
   for (const std::string& input : {request.compare, request.file})
     if (!request.output.empty() && !input.empty() && fs::equivalent(request.output, input, ignored))
-      throw command_fault(command_name, "T402", fmt::format("--output would replace '{}'", input),
+      throw command_fault(tellegen_simulate, "T402", fmt::format("--output would replace '{}'", input),
                           {"this run reads it: choose another name"});
 }
 
@@ -85,7 +86,8 @@ void write_trajectory(const fs::path& path, const Trajectory& trajectory) {
 }
 
 // Everything asked for, complete or (of a run that failed half-way) under the .partial names.
-void write_files(const Request& request, const Trajectory* reference, bool partial, RunReport& report) {
+void write_files(const SimulateRequest& request, const Trajectory* reference, bool partial,
+                 RunReport& report) {
   const auto target = [&](const std::string& path) {
     return partial && !is_stream(path) ? partial_path(path) : fs::path(path);
   };
@@ -103,11 +105,11 @@ void write_files(const Request& request, const Trajectory* reference, bool parti
       write_file(target(request.json), json_text(to_json(report)));
     }
   } catch (const std::runtime_error& error) {
-    throw command_fault(command_name, "T402", error.what());
+    throw command_fault(tellegen_simulate, "T402", error.what());
   }
 }
 
-void print(const Request& request, const RunReport& report) {
+void print(const SimulateRequest& request, const RunReport& report) {
   if (request.wants_json && request.json.empty()) {
     fmt::print("{}", json_text(to_json(report)));
     return;
@@ -138,13 +140,13 @@ void solve_reference(const EquationSystem& system, double agreement, const std::
       found.converged ? "" : "no agreement to " + fmt::format("{:g}: ", agreement) + report.brief;
 }
 
-void simulate(const Request& request) {
+void simulate(const SimulateRequest& request) {
   if (request.all && !request.outputs.empty())
-    throw command_fault(command_name, "T401", "--all and --outputs exclude each other");
+    throw command_fault(tellegen_simulate, "T401", "--all and --outputs exclude each other");
   const SimulationOptions given = options_of(request);
   ReadOptions reading;
   for (const std::string& text : request.set)
-    reading.overrides.push_back(read_assignment(named("--set"), text));
+    reading.overrides.push_back(read_assignment({tellegen_simulate, "--set"}, text));
   check_targets(request);
   check_addresses(request.realtime);
   Model model = read_model_file(request.file, reading);
@@ -197,8 +199,8 @@ void simulate(const Request& request) {
 }  // namespace
 
 void add_simulate(CLI::App& command) {
-  auto request = std::make_shared<Request>();
-  Request& r = *request;
+  auto request = std::make_shared<SimulateRequest>();
+  SimulateRequest& r = *request;
   command.add_option("FILE", r.file, "model file or SPICE netlist")->required();
   std::string methods = "integration method:";
   for (const IntegratorEntry& entry : integrators()) methods += fmt::format(" {}", entry.name);

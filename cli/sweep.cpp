@@ -14,9 +14,9 @@
 #include "cli/model_file.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
-#include "cli/report.h"
 #include "cli/sweep_axes.h"
 #include "cli/sweep_report.h"
+#include "cli/text.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/netlist/netlist.h"
 #include "tellegen/results/atomic_file.h"
@@ -27,10 +27,7 @@ namespace tellegen {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::string_view command_name = "tellegen sweep";
 constexpr double most_samples = 1e8;
-
-OptionName named(std::string_view option) { return {command_name, option}; }
 
 // The command line as it was typed; 0 or empty: not given.
 struct SweepRequest {
@@ -50,7 +47,7 @@ struct SweepPlan {
 };
 
 ModelError wrong_design(const std::string& message, std::vector<std::string> details = {}) {
-  return command_fault(command_name, "T583", message, std::move(details));
+  return command_fault(tellegen_sweep, "T583", message, std::move(details));
 }
 
 Design design_of(const SweepRequest& request, const std::vector<VaryText>& vary) {
@@ -111,14 +108,14 @@ SampleSet samples_of(const SweepRequest& request, Design design, const std::vect
 
 void check_targets(const SweepRequest& request) {
   if (is_stream(request.output))
-    throw command_fault(command_name, "T402", fmt::format("--output '{}' is no file", request.output),
+    throw command_fault(tellegen_sweep, "T402", fmt::format("--output '{}' is no file", request.output),
                         {"a sweep keeps its journal beside it: give the name of a file"});
-  check_writable(named("--output"), request.output, {".csv"});
-  if (!request.plot.empty()) check_writable(named("--plot"), request.plot, {".svg", ".png"});
-  if (!request.json.empty()) check_writable(named("--json"), request.json, {".json"});
+  check_writable({tellegen_sweep, "--output"}, request.output, {".csv"});
+  if (!request.plot.empty()) check_writable({tellegen_sweep, "--plot"}, request.plot, {".svg", ".png"});
+  if (!request.json.empty()) check_writable({tellegen_sweep, "--json"}, request.json, {".json"});
   std::error_code ignored;
   if (fs::equivalent(request.output, request.file, ignored))
-    throw command_fault(command_name, "T402", fmt::format("--output would replace '{}'", request.file),
+    throw command_fault(tellegen_sweep, "T402", fmt::format("--output would replace '{}'", request.file),
                         {"this study reads it: choose another name"});
 }
 
@@ -145,13 +142,13 @@ SweepPlan prepare(const SweepRequest& request, const Ranks& ranks) {
   report.design = design_of(request, vary);
   report.seed = request.seed;
   SimulationOptions& options = plan.task.simulation;
-  if (!request.stop.empty()) options.stop = read_seconds(named("--stop"), request.stop);
-  if (!request.step.empty()) options.step = read_seconds(named("--step"), request.step);
+  if (!request.stop.empty()) options.stop = read_seconds({tellegen_sweep, "--stop"}, request.stop);
+  if (!request.step.empty()) options.step = read_seconds({tellegen_sweep, "--step"}, request.step);
   options.method = request.method;
   options.compile = !request.interpret;
   ReadOptions reading;
   for (const std::string& text : request.set)
-    reading.overrides.push_back(read_assignment(named("--set"), text));
+    reading.overrides.push_back(read_assignment({tellegen_sweep, "--set"}, text));
   check_targets(request);
   plan.task.read = [file = request.file, reading] { return read_any_model(file, reading); };
   Model model = ranks.first() ? read_model_file(request.file, reading) : plan.task.read();
@@ -162,7 +159,7 @@ SweepPlan prepare(const SweepRequest& request, const Ranks& ranks) {
   plan.task.outputs = split_list(request.outputs);
   report.columns = check_task(model, plan.task);
   if (report.columns.empty())
-    throw command_fault(command_name, "T587",
+    throw command_fault(tellegen_sweep, "T587",
                         "nothing to evaluate: the model has neither objectives nor outputs",
                         {"give --outputs: variables and formulas, \"n3.v, r1.i*2\""});
   report.samples = samples_of(request, report.design, report.axes);
@@ -182,15 +179,15 @@ JournalContents take_over(const SweepRequest& request, const SweepPlan& plan,
     if (!request.restart) before = read_journals(plan.journal, plan.study, plan.report.columns.size());
     journal = std::make_unique<Journal>(plan.journal, plan.study, before.entries);
   } catch (const JournalMismatch& error) {
-    throw command_fault(command_name, "T584",
+    throw command_fault(tellegen_sweep, "T584",
                         fmt::format("'{}' is the journal of another study", error.path.string()),
                         {fmt::format("its {} is not the same as now", error.what_differs),
                          "give the command that began it, or --restart to discard it, or another --output"});
   } catch (const JournalBusy& error) {
-    throw command_fault(command_name, "T585", error.what(),
+    throw command_fault(tellegen_sweep, "T585", error.what(),
                         {"wait for it to end, or choose another --output"});
   } catch (const std::runtime_error& error) {
-    throw command_fault(command_name, "T402", error.what());
+    throw command_fault(tellegen_sweep, "T402", error.what());
   }
   remove_journal_parts(plan.journal);
   if (!before.entries.empty())
@@ -225,7 +222,7 @@ void run(const SweepPlan& plan, const std::vector<std::size_t>& pending, Journal
   try {
     run_samples(pending, plan.report.jobs, loop);
   } catch (const std::runtime_error& error) {  // the journal cannot be written: no space
-    throw command_fault(command_name, "T402", error.what(),
+    throw command_fault(tellegen_sweep, "T402", error.what(),
                         {"what is done is kept: the same command goes on from there"});
   }
 }
@@ -267,7 +264,7 @@ void write_results(const SweepRequest& request, const JournalContents& all, Swee
       write_file(request.json, json_text(to_json(report)));
     }
   } catch (const std::runtime_error& error) {
-    throw command_fault(command_name, "T402", error.what());
+    throw command_fault(tellegen_sweep, "T402", error.what());
   }
 }
 

@@ -6,16 +6,13 @@
 #include <cmath>
 #include <map>
 
+#include "cli/text.h"
 #include "tellegen/results/table.h"
 
 namespace tellegen {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string with_unit(const std::string& name, const std::string& unit) {
-  return unit.empty() ? name : fmt::format("{} [{}]", name, unit);
-}
 
 std::string interval_text(const SobolIndex::Interval& interval) {
   return fmt::format("{} to {}", brief_number(interval.low, 3), brief_number(interval.high, 3));
@@ -62,8 +59,6 @@ std::string index_table(const SweepReport& report) {
   return table.rows.empty() ? "" : to_text(table);
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 Json indices_json(const SweepReport& report, std::size_t k) {
   Json list = Json::array();
   const auto names = [&](std::size_t c) { return Json{{"parameter", report.axes[c].name}}; };
@@ -71,9 +66,9 @@ Json indices_json(const SweepReport& report, std::size_t k) {
     const auto indices = morris_indices(report.axes, report.samples, report.results[k]);
     for (std::size_t c = 0; c < indices.size(); ++c) {
       Json one = names(c);
-      one["mu"] = number(indices[c].mu);
-      one["mu_star"] = number(indices[c].mu_star);
-      one["sigma"] = number(indices[c].sigma);
+      one["mu"] = json_number(indices[c].mu);
+      one["mu_star"] = json_number(indices[c].mu_star);
+      one["sigma"] = json_number(indices[c].sigma);
       one["effects"] = indices[c].effects;
       list.push_back(std::move(one));
     }
@@ -82,17 +77,17 @@ Json indices_json(const SweepReport& report, std::size_t k) {
     for (std::size_t c = 0; c < indices.size(); ++c) {
       const auto& [first, total] = indices[c];
       Json one = names(c);
-      one["first"] = number(first.value);
-      one["first_interval"] = {number(first.low), number(first.high)};
-      one["total"] = number(total.value);
-      one["total_interval"] = {number(total.low), number(total.high)};
+      one["first"] = json_number(first.value);
+      one["first_interval"] = {json_number(first.low), json_number(first.high)};
+      one["total"] = json_number(total.value);
+      one["total_interval"] = {json_number(total.low), json_number(total.high)};
       list.push_back(std::move(one));
     }
   } else if (report.design == Design::lhs) {
     const auto correlations = rank_correlations(report.samples, report.results[k]);
     for (std::size_t c = 0; c < correlations.size(); ++c) {
       Json one = names(c);
-      one["rank_correlation"] = number(correlations[c]);
+      one["rank_correlation"] = json_number(correlations[c]);
       list.push_back(std::move(one));
     }
   }
@@ -241,9 +236,9 @@ nlohmann::ordered_json to_json(const SweepReport& report) {
   auto& results = json["results"] = Json::array();
   for (std::size_t k = 0; k < report.columns.size(); ++k) {
     const SampleSummary s = summary_of(report.results[k]);
-    Json one{{"name", report.columns[k].name}, {"unit", report.columns[k].unit},
-             {"lowest", number(s.lowest)},     {"mean", number(s.mean)},
-             {"highest", number(s.highest)},   {"deviation", number(s.deviation)}};
+    Json one{{"name", report.columns[k].name},    {"unit", report.columns[k].unit},
+             {"lowest", json_number(s.lowest)},   {"mean", json_number(s.mean)},
+             {"highest", json_number(s.highest)}, {"deviation", json_number(s.deviation)}};
     if (report.design != Design::grid) one["indices"] = indices_json(report, k);
     results.push_back(std::move(one));
   }

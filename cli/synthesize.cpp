@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/model_file.h"
 #include "cli/progress.h"
-#include "cli/report.h"
+#include "cli/text.h"
 #include "tellegen/estimate/noise.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
@@ -23,9 +23,6 @@ namespace tellegen {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::string_view command_name = "tellegen synthesize";
-
-OptionName named(std::string_view option) { return {command_name, option}; }
 
 // The command line as it was typed.
 struct SynthesizeRequest {
@@ -39,12 +36,13 @@ struct SynthesizeRequest {
 
 SimulationOptions options_of(const SynthesizeRequest& request) {
   SimulationOptions options;
-  if (!request.stop.empty()) options.stop = read_seconds(named("--stop"), request.stop);
-  if (!request.step.empty()) options.step = read_seconds(named("--step"), request.step);
-  if (!request.sample.empty()) options.sample = read_seconds(named("--sample"), request.sample);
+  if (!request.stop.empty()) options.stop = read_seconds({tellegen_synthesize, "--stop"}, request.stop);
+  if (!request.step.empty()) options.step = read_seconds({tellegen_synthesize, "--step"}, request.step);
+  if (!request.sample.empty())
+    options.sample = read_seconds({tellegen_synthesize, "--sample"}, request.sample);
   std::vector<std::string> methods;
   for (const IntegratorEntry& entry : integrators()) methods.emplace_back(entry.name);
-  check_choice(named("--method"), request.method, methods);
+  check_choice({tellegen_synthesize, "--method"}, request.method, methods);
   options.method = request.method;
   options.form = options.start = "";
   options.event_bisections = 0;
@@ -53,8 +51,9 @@ SimulationOptions options_of(const SynthesizeRequest& request) {
   return options;
 }
 
-ModelError wrong(std::string_view option, const std::string& text, const std::string& expected) {
-  return command_fault(command_name, "T401", fmt::format("{} '{}' cannot be read", option, text), {expected});
+ModelError unreadable(std::string_view option, const std::string& text, const std::string& expected) {
+  return command_fault(tellegen_synthesize, "T401", fmt::format("{} '{}' cannot be read", option, text),
+                       {expected});
 }
 
 // "0.2", "20 %": a part of the whole.
@@ -64,12 +63,12 @@ double read_share(std::string_view option, const std::string& text) {
   try {
     quantity = units().parse(text);
   } catch (const UnknownUnit&) {
-    throw wrong(option, text, expected);
+    throw unreadable(option, text, expected);
   }
   if (!quantity || (!quantity->unit.empty() && !units().convertible(quantity->unit, "1")))
-    throw wrong(option, text, expected);
+    throw unreadable(option, text, expected);
   if (!(quantity->si >= 0.0 && quantity->si <= 1.0))
-    throw command_fault(command_name, "T401",
+    throw command_fault(tellegen_synthesize, "T401",
                         fmt::format("{} must lie between 0 and 1, and is '{}'", option, text));
   return quantity->si;
 }
@@ -89,13 +88,13 @@ DisturbanceOptions::Stretches read_stretches(std::string_view option, const std:
   try {
     quantity = units().parse(rate);
   } catch (const UnknownUnit&) {
-    throw wrong(option, text, expected);
+    throw unreadable(option, text, expected);
   }
   if (!quantity || length.empty() ||
       (!quantity->unit.empty() && !units().convertible(quantity->unit, "Hz")) || !(quantity->si >= 0.0) ||
       !std::isfinite(quantity->si))
-    throw wrong(option, text, expected);
-  return {quantity->si, read_seconds(named(option), length)};
+    throw unreadable(option, text, expected);
+  return {quantity->si, read_seconds({tellegen_synthesize, option}, length)};
 }
 
 DisturbanceOptions disturbance_of(const SynthesizeRequest& request) {
@@ -110,30 +109,32 @@ DisturbanceOptions disturbance_of(const SynthesizeRequest& request) {
     options.outliers = read_share("--outliers", share);
     if (!size.empty()) {
       if (!not_positive(size).empty())
-        throw wrong("--outliers", request.outliers,
-                    "it is PROBABILITY:SIZE: 0.01:20, by 20 times the sensor's noise");
+        throw unreadable("--outliers", request.outliers,
+                         "it is PROBABILITY:SIZE: 0.01:20, by 20 times the sensor's noise");
       options.outlier_size = std::strtod(size.c_str(), nullptr);
     }
   }
   if (!request.late.empty()) {
     const auto [share, delay] = cut(request.late);
-    if (delay.empty()) throw wrong("--late", request.late, "it is PROBABILITY:DELAY: 0.1:5ms, by up to 5 ms");
+    if (delay.empty())
+      throw unreadable("--late", request.late, "it is PROBABILITY:DELAY: 0.1:5ms, by up to 5 ms");
     options.late = read_share("--late", share);
-    options.delay = read_seconds(named("--late"), delay);
+    options.delay = read_seconds({tellegen_synthesize, "--late"}, delay);
   }
   return options;
 }
 
 void check_targets(const SynthesizeRequest& request) {
-  check_writable(named("--output"), request.output, {".csv"});
-  if (!request.truth.empty()) check_writable(named("--truth"), request.truth, {".csv", ".h5", ".hdf5"});
-  if (!request.json.empty()) check_writable(named("--json"), request.json, {".json"});
+  check_writable({tellegen_synthesize, "--output"}, request.output, {".csv"});
+  if (!request.truth.empty())
+    check_writable({tellegen_synthesize, "--truth"}, request.truth, {".csv", ".h5", ".hdf5"});
+  if (!request.json.empty()) check_writable({tellegen_synthesize, "--json"}, request.json, {".json"});
   std::error_code ignored;
   if (!request.truth.empty() &&
       fs::path(request.truth).lexically_normal() == fs::path(request.output).lexically_normal())
-    throw command_fault(command_name, "T402", "--output and --truth are the same file");
+    throw command_fault(tellegen_synthesize, "T402", "--output and --truth are the same file");
   if (fs::equivalent(request.output, request.file, ignored))
-    throw command_fault(command_name, "T402", fmt::format("--output would replace '{}'", request.file),
+    throw command_fault(tellegen_synthesize, "T402", fmt::format("--output would replace '{}'", request.file),
                         {"this run reads it: choose another name"});
 }
 
@@ -181,7 +182,7 @@ void synthesize(const SynthesizeRequest& request) {
   const DisturbanceOptions disturbance = disturbance_of(request);
   ReadOptions reading;
   for (const std::string& text : request.set)
-    reading.overrides.push_back(read_assignment(named("--set"), text));
+    reading.overrides.push_back(read_assignment({tellegen_synthesize, "--set"}, text));
   check_targets(request);
   Model model = read_model_file(request.file, reading);
   for (const std::string& name : split_list(request.also)) {
@@ -190,7 +191,8 @@ void synthesize(const SynthesizeRequest& request) {
     if (found == model.outputs.end()) {
       std::vector<std::string> names;
       for (const ModelOutput& o : model.outputs) names.push_back(o.name);
-      throw command_fault(command_name, "T401", fmt::format("--also: the model has no output '{}'", name),
+      throw command_fault(tellegen_synthesize, "T401",
+                          fmt::format("--also: the model has no output '{}'", name),
                           {did_you_mean(name, names)});
     }
     model.estimation.inputs.push_back(name);
@@ -218,7 +220,7 @@ void synthesize(const SynthesizeRequest& request) {
     }
     if (!request.json.empty()) write_file(request.json, json_text(to_json(model, record, done, request)));
   } catch (const std::runtime_error& error) {
-    throw command_fault(command_name, "T402", error.what());
+    throw command_fault(tellegen_synthesize, "T402", error.what());
   }
   if (request.wants_json && request.json.empty())
     fmt::print("{}", json_text(to_json(model, record, done, request)));

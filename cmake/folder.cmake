@@ -3,9 +3,20 @@
 enable_testing()
 find_package(GTest REQUIRED)
 
+# With CMAKE_UNITY_BUILD (the presets release and test set it) so many files of a target are compiled as one: headers
+# are read and templates instantiated once for all of them.
+function(tellegen_batches NAME SIZE)
+  set_target_properties(${NAME} PROPERTIES UNITY_BUILD_MODE BATCH UNITY_BUILD_BATCH_SIZE ${SIZE})
+  # GCC takes the files of a batch for headers, where an anonymous namespace would be wrong.
+  if(CMAKE_UNITY_BUILD)
+    target_compile_options(${NAME} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 function(tellegen_test NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${NAME} ${ARG_SOURCES})
+  set_target_properties(${NAME} PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(${NAME} PRIVATE ${ARG_LINK} GTest::gtest_main)
   target_compile_definitions(${NAME} PRIVATE TELLEGEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # One process per program: the leak check at its end costs seconds.
@@ -21,6 +32,7 @@ function(tellegen_folder NAME)
   add_library(${NAME} STATIC ${SOURCES})
   target_include_directories(${NAME} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${NAME} PUBLIC ${ARG_UNPARSED_ARGUMENTS} ${ARG_LINK})
+  tellegen_batches(${NAME} 10)
   if(TELLEGEN_TESTS AND TESTS)
     tellegen_test(${NAME}_test SOURCES ${TESTS} LINK ${NAME})
   endif()

@@ -62,10 +62,10 @@ ExprMap<Expr> topology(const SymbolicModel& model, const Tree& tree, bool edges)
 }
 
 // Puts what the equations give explicitly into the others.
-class Elimination {
+class Substitution {
  public:
-  Elimination(const SymbolicModel& model, const Tree& tree, SymbolicEquations equations,
-              const ExprMap<int>& graph)
+  Substitution(const SymbolicModel& model, const Tree& tree, SymbolicEquations equations,
+               const ExprMap<int>& graph)
       : graph_(graph), equations_(std::move(equations)), candidates_(equations_.residuals.size()) {
     Pool& pool = *model.model->pool;
     for (Expr u : equations_.unknowns) unknowns_.insert(u);
@@ -264,7 +264,7 @@ int graph_of(Expr equation, const ExprMap<int>& graph) {
 }
 
 SymbolicEquations simplified(const SymbolicModel& model, const Tree& tree, const ExprMap<int>& graph) {
-  return Elimination(model, tree, branch_chord(model, tree), graph).run();
+  return Substitution(model, tree, branch_chord(model, tree), graph).run();
 }
 
 Tree choose_tree(const SymbolicModel& model) {

@@ -45,9 +45,9 @@ bool couples(const Group& group, const LinearEquation& equation) {
   return across > 1 || through > 1;
 }
 
-class Elimination {
+class CouplingElimination {
  public:
-  Elimination(const EquationSystem& system, Storage& storage)
+  CouplingElimination(const EquationSystem& system, Storage& storage)
       : system_(system), storage_(storage), pool_(*system.model->pool) {}
 
   void run(std::span<const std::int32_t> last) {
@@ -221,7 +221,7 @@ class Elimination {
 }  // namespace
 
 void add_couplings(const EquationSystem& system, Storage& storage, std::span<const std::int32_t> last) {
-  Elimination(system, storage).run(last);
+  CouplingElimination(system, storage).run(last);
 }
 
 }  // namespace tellegen

@@ -10,6 +10,7 @@
 
 #include "tellegen/estimate/coordinate.h"
 #include "tellegen/estimate/levenberg.h"
+#include "tellegen/estimate/reading_check.h"
 #include "tellegen/estimate/statistics.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
@@ -19,7 +20,6 @@ namespace {
 
 using Coordinate = ModelUnknown::Coordinate;
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 constexpr double same_place = 0.1;  // standard deviations by which starts that agree may differ
 constexpr int most_restarts = 4;
@@ -93,7 +93,7 @@ class Stage {
     if (best.path.empty()) {
       result.failure = best.stopped;
       for (const Variable& v : variables_)
-        result.parameters.push_back({v.unknown.parameter, v.coordinate, v.start, v.start, none, false});
+        result.parameters.push_back({v.unknown.parameter, v.coordinate, v.start, v.start, no_number, false});
       return result;
     }
     tell_parameters(best, result);
@@ -129,7 +129,7 @@ class Stage {
     for (std::size_t s : chosen) part.sensors.push_back(record.sensors[s]);
     part.readings.clear();
     for (std::int64_t row = 0; row < part.steps; ++row)
-      for (std::size_t s : chosen) part.readings.push_back(row < first_ ? none : record.reading(row, s));
+      for (std::size_t s : chosen) part.readings.push_back(row < first_ ? no_number : record.reading(row, s));
     part.given.resize(static_cast<std::size_t>(part.steps) * record.inputs.size());
     part.arrivals.clear();
     part.counts.clear();
@@ -309,7 +309,7 @@ class Stage {
     const std::size_t n = variables_.size();
     const std::vector<double> after = numbers(best.x);
     std::vector<int> free;
-    deviations_.assign(n, none);
+    deviations_.assign(n, no_number);
     for (std::size_t k = 0; k < n; ++k)
       if (!best.at_bound[k]) free.push_back(static_cast<int>(k));
     const auto m = static_cast<Eigen::Index>(free.size());
@@ -491,7 +491,7 @@ Coordinate coordinate_of(const Model& model, ModelUnknown unknown, double start)
 }
 
 // What each stage is to find, as far as it can be found: faults of all stages together.
-void check(const Model& model, const Record& record, const std::vector<CalibrationStage>& stages) {
+void check_stages(const Model& model, const Record& record, const std::vector<CalibrationStage>& stages) {
   FaultList faults;
   for (const CalibrationStage& stage : stages) {
     Place place = stage.place;
@@ -541,7 +541,7 @@ CalibrationResult calibrate(const Model& model, const Record& record, std::vecto
         all.parameters.push_back(static_cast<int>(k));
     stages.push_back(std::move(all));
   }
-  check(model, record, stages);
+  check_stages(model, record, stages);
   CalibrationResult result{model, {}};
   const auto set = [&](int parameter, double number) {
     set_parameters(result.model, std::span(&parameter, 1), std::span(&number, 1));

@@ -46,7 +46,7 @@ Eigen::MatrixXd rows_of(const Eigen::MatrixXd& of, const std::vector<int>& set) 
   return result;
 }
 
-enum class Coordinate { value, inverse, logarithm };
+using Coordinate = ModelUnknown::Coordinate;
 
 double coordinate_slope(Coordinate coordinate, double value) {
   if (coordinate == Coordinate::inverse) return -1.0 / (value * value);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "tellegen/estimate/reading_check.h"
 #include "tellegen/model/csv_records.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/reading.h"
@@ -17,7 +18,6 @@ namespace tellegen {
 namespace {
 
 constexpr int faults_shown = 20;  // a file in the wrong format is wrong in every line
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 struct HeaderCell {
   std::string text;  // as it stands there
@@ -194,14 +194,14 @@ DataFile read_data_file(const std::filesystem::path& file, const std::vector<Dat
   // A cell's number; missing where it is empty or "nan".
   const auto number = [&](const Column& column) {
     const std::string_view cell = cells[column.at];
-    if (cell.empty()) return none;
+    if (cell.empty()) return no_number;
     const auto value = csv_number(cell);
     if (!value) {
       fault("T594", fmt::format("'{}' in column '{}' is not a number", cell, column.name),
             {"leave the cell empty where nothing was read"});
-      return none;
+      return no_number;
     }
-    return std::isfinite(*value) ? column.si(*value) : none;
+    return std::isfinite(*value) ? column.si(*value) : no_number;
   };
 
   DataFile data;
@@ -211,7 +211,7 @@ DataFile read_data_file(const std::filesystem::path& file, const std::vector<Dat
       fault("T590", fmt::format("{} cells where the header names {} columns", cells.size(), header.size()));
       continue;
     }
-    for (const auto& column : columns) data.values.push_back(column ? number(*column) : none);
+    for (const auto& column : columns) data.values.push_back(column ? number(*column) : no_number);
     data.lines.push_back(records.line());
     const int before = wrong_rows;
     const double at = time ? number(*time) : 0.0;

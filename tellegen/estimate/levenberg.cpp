@@ -15,7 +15,7 @@ constexpr double largest_factor = 10.0;
 constexpr double least_effect = 1e-6;  // of a variable that changes by its own size, on |r|
 constexpr double most_damping = 1e12;
 // Of the cost: within 1e-4 standard deviations of the minimum; no closer than rounding of the cost allows.
-constexpr double close_enough = 0.5e-8, rounding = 1e-13;
+constexpr double small_gain = 0.5e-8, rounding = 1e-13;
 
 // The step of Gauss-Newton among free variables, directions that change nothing left out.
 Vector undamped_step(const Matrix& normal, const Vector& gradient, const std::vector<int>& free) {
@@ -72,7 +72,7 @@ SquaresSearch levenberg_marquardt(const SquaresProblem& problem, Vector start, i
     double promised = 0.0;
     for (std::size_t k = 0; k < free.size(); ++k)
       promised -= 0.5 * here.gradient[free[k]] * newton[static_cast<Eigen::Index>(k)];
-    if (promised <= std::max(close_enough, rounding * here.cost)) {
+    if (promised <= std::max(small_gain, rounding * here.cost)) {
       search.converged = true;
       search.stopped = "converged";
       return search;

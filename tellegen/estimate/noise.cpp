@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/tellegen_math.h"
+#include "tellegen/estimate/reading_check.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
 #include "tellegen/simulate/simulate.h"
@@ -15,7 +16,6 @@
 namespace tellegen {
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);  // of SplitMix64
 
 enum Purpose : std::uint64_t {
@@ -29,7 +29,7 @@ enum Purpose : std::uint64_t {
   of_delay
 };
 
-void check(const DisturbanceOptions& options) {
+void check_disturbances(const DisturbanceOptions& options) {
   FaultList faults;
   const auto probability = [&](double p, const char* what) {
     if (p >= 0.0 && p <= 1.0) return;
@@ -148,7 +148,7 @@ Rehearsal rehearse(Model model, const SimulationOptions& given, bool all_variabl
 
 Record disturbed(const Model& model, const Record& clean, const DisturbanceOptions& options,
                  std::vector<Disturbance>* counts) {
-  check(options);
+  check_disturbances(options);
   Record record = clean;
   record.remarks.clear();
   record.arrivals.clear();
@@ -169,7 +169,7 @@ Record disturbed(const Model& model, const Record& clean, const DisturbanceOptio
     Stretch stuck(options.stuck, record.step, random(of_stuck));
     const double deviation = sensor.noise.value_or(0.0);
     Disturbance done;
-    double held = none;
+    double held = no_number;
     for (std::int64_t row = 0; row < record.steps; ++row) {
       double& reading = record.readings[row * width + s];
       if (std::isnan(reading)) continue;
@@ -184,10 +184,10 @@ Record disturbed(const Model& model, const Record& clean, const DisturbanceOptio
         done.stuck += !stuck.began();
       }
       if (burst.covers(row)) {
-        reading = none;
+        reading = no_number;
         ++done.burst;
       } else if (options.loss > 0.0 && loss.uniform(row) < options.loss) {
-        reading = none;
+        reading = no_number;
         ++done.lost;
       } else if (options.late > 0.0 && late.uniform(row) < options.late) {
         // Above zero, so that what is late is known at a later row; after the last it is never known.
@@ -197,7 +197,7 @@ Record disturbed(const Model& model, const Record& clean, const DisturbanceOptio
           record.arrivals[row * width + s] = known;
           ++done.late;
         } else {
-          reading = none;
+          reading = no_number;
           ++done.lost;
         }
       }

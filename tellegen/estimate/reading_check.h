@@ -14,6 +14,9 @@
 
 namespace tellegen {
 
+// A reading that is not there, or a number that nobody knows.
+inline constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+
 enum class ReadingVerdict { good, missing, out_of_range, stuck };
 
 class ReadingCheck {

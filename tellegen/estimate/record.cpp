@@ -13,7 +13,6 @@
 namespace tellegen {
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr double close_enough = 1e-6;      // of a step: times are written with so many digits
 constexpr double most_readings = 4e8;      // beyond that a step is a slip of the pen
 constexpr std::size_t moments_shown = 20;  // times beside the steps, one line each
@@ -142,8 +141,8 @@ class RecordReader {
     }
     record_.start = first + low * h;
     record_.steps = static_cast<std::int64_t>(rows);
-    record_.readings.assign(record_.steps * record_.sensors.size(), none);
-    record_.given.assign(record_.steps * record_.inputs.size(), none);
+    record_.readings.assign(record_.steps * record_.sensors.size(), no_number);
+    record_.given.assign(record_.steps * record_.inputs.size(), no_number);
     if (!data_.arrival.empty()) {
       record_.arrivals.resize(record_.readings.size());
       for (std::size_t k = 0; k < record_.readings.size(); ++k)
@@ -173,7 +172,7 @@ class RecordReader {
         continue;
       // What comes within its own step is not late.
       if (late <= close_enough * record_.step) continue;
-      reading = none;
+      reading = no_number;
       if (in_window(data_.t[row])) ++record_.counts[s].too_late;
     }
   }
@@ -186,7 +185,7 @@ class RecordReader {
       double& reading = value(row, s);
       const ReadingVerdict verdict = check.see(data_.t[row], reading);
       if (verdict == ReadingVerdict::good) continue;
-      reading = none;
+      reading = no_number;
       if (!in_window(data_.t[row])) continue;
       counts.out_of_range += verdict == ReadingVerdict::out_of_range;
       counts.stuck += verdict == ReadingVerdict::stuck;

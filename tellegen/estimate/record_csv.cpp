@@ -11,8 +11,6 @@
 namespace tellegen {
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
-
 // A reading that becomes known after its row.
 struct Late {
   std::int64_t known, row;
@@ -53,7 +51,7 @@ void write_record(const std::filesystem::path& file, const Model& model, const R
   // What is known before a row, or with it, stands before it.
   const auto write_late = [&](std::int64_t known_by) {
     for (; next < late.size() && late[next].known <= known_by; ++next) {
-      std::fill(cells.begin(), cells.end(), none);
+      std::fill(cells.begin(), cells.end(), no_number);
       const Late& l = late[next];
       cells[l.sensor] = told(record.reading(l.row, l.sensor), l.sensor);
       cells.back() = record.time(l.known);
@@ -64,7 +62,7 @@ void write_record(const std::filesystem::path& file, const Model& model, const R
     if (arrivals) write_late(row);
     for (std::size_t s = 0; s < sensors; ++s) {
       const bool known = !arrivals || record.arrivals[row * sensors + s] <= row;
-      cells[s] = known ? told(record.reading(row, s), s) : none;
+      cells[s] = known ? told(record.reading(row, s), s) : no_number;
     }
     for (std::size_t k = 0; k < inputs; ++k)
       cells[sensors + k] = told(record.given[row * inputs + k], sensors + k);
@@ -84,7 +82,7 @@ void drop_impossible(const Model& model, Record& record) {
       double& reading = record.readings[row * width + s];
       const ReadingVerdict verdict = check.see(record.time(row), reading);
       if (verdict == ReadingVerdict::good || verdict == ReadingVerdict::missing) continue;
-      reading = none;
+      reading = no_number;
       --counts.taken;
       ++counts.missing;
       ++(verdict == ReadingVerdict::stuck ? counts.stuck : counts.out_of_range);

@@ -15,20 +15,20 @@ namespace {
 namespace fs = std::filesystem;
 using Cells = std::vector<std::string>;
 
-std::string value_text(const Value& value) {
+std::string shown_value(const Value& value) {
   if (value.is_text()) return std::string(value.text);
   if (value.is_number()) return fmt::format("{}", value.number);
   if (value.type == Value::Type::boolean) return value.number != 0.0 ? "true" : "false";
   std::string text;
   for (const Value& item : value.items)
     text += (text.empty() ? "" : ", ") + (value.is_table() ? std::string(item.key) + " = " : "") +
-            value_text(item);
+            shown_value(item);
   return (value.is_table() ? "{ " : "[") + text + (value.is_table() ? " }" : "]");
 }
 
 std::string text_of(const Value& table, std::string_view key) {
   const Value* value = table.is_table() ? table.find(key) : nullptr;
-  return value ? value_text(*value) : "";
+  return value ? shown_value(*value) : "";
 }
 
 std::span<const Value> items_of(const Value& table, std::string_view key) {
@@ -56,7 +56,8 @@ KindText::Parameter parameter_of(const Value& entry) {
 KindText::Check check_of(const Value& entry) {
   KindText::Check check;
   for (const auto& [key, into] : {std::pair{"given", &check.given}, {"expect", &check.expect}})
-    for (const Value& item : items_of(entry, key)) into->push_back({std::string(item.key), value_text(item)});
+    for (const Value& item : items_of(entry, key))
+      into->push_back({std::string(item.key), shown_value(item)});
   check.tolerance = text_of(entry, "tolerance");
   return check;
 }
@@ -149,10 +150,10 @@ KindText describe_kind(const std::vector<Domain>& domains, const fs::path& file,
   if (const Value* equations = root.find("equations"))
     for (const Value& equation : items_of(*equations, "terminal")) text.equations.emplace_back(equation.text);
   for (const Value& entry : items_of(root, "initial"))
-    text.initial.push_back({std::string(entry.key), value_text(entry)});
+    text.initial.push_back({std::string(entry.key), shown_value(entry)});
   for (const Value& entry : items_of(root, "outputs"))
     text.outputs.push_back({std::string(entry.key), text_of(entry, "unit"),
-                            entry.is_table() ? text_of(entry, "value") : value_text(entry),
+                            entry.is_table() ? text_of(entry, "value") : shown_value(entry),
                             text_of(entry, "summary")});
   if (const Value* check = root.find("check")) {
     if (check->is_table()) text.checks.push_back(check_of(*check));

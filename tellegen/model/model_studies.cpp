@@ -15,13 +15,13 @@
 namespace tellegen {
 namespace {
 
-using What = ModelObjective::What;
-constexpr std::array<std::pair<std::string_view, What>, 6> objective_keys{{{"integral", What::integral},
-                                                                           {"end", What::end},
-                                                                           {"time_when", What::time_when},
-                                                                           {"maximum", What::maximum},
-                                                                           {"minimum", What::minimum},
-                                                                           {"formula", What::formula}}};
+constexpr std::array<std::pair<std::string_view, ModelObjective::What>, 6> objective_keys{
+    {{"integral", ModelObjective::What::integral},
+     {"end", ModelObjective::What::end},
+     {"time_when", ModelObjective::What::time_when},
+     {"maximum", ModelObjective::What::maximum},
+     {"minimum", ModelObjective::What::minimum},
+     {"formula", ModelObjective::What::formula}}};
 
 bool is_condition(Expr value) {
   if (value.op() != Op::call) return false;
@@ -243,7 +243,7 @@ void ModelReader::read_objectives() {
           {"formulas of objectives name both"});
       continue;
     }
-    if (read_objective(entry) && model_.objectives.back().what == What::formula)
+    if (read_objective(entry) && model_.objectives.back().what == ModelObjective::What::formula)
       formulas.emplace_back(&entry, model_.objectives.size() - 1);
   }
   for (const auto& [entry, index] : formulas) {
@@ -263,7 +263,7 @@ void ModelReader::read_objectives() {
   }
   std::vector<std::pair<std::string, Expr>> values;
   for (const ModelObjective& o : model_.objectives)
-    values.emplace_back(o.name, o.what == What::formula ? o.value : Expr());
+    values.emplace_back(o.name, o.what == ModelObjective::What::formula ? o.value : Expr());
   if (const auto circle = circle_in(values); !circle.empty())
     at.fault(*table->find(circle.front()), "T126",
              fmt::format("objective '{}' depends on itself", circle.front()), {chain_of(circle)});
@@ -276,7 +276,8 @@ bool ModelReader::read_objective(const Value& entry) {
   at.known_keys(entry,
                 {"integral", "end", "time_when", "maximum", "minimum", "formula", "run", "unit", "summary"},
                 what);
-  ModelObjective objective{What::end, std::string(entry.key), "", {}, -1, at.document.at(entry)};
+  ModelObjective objective{ModelObjective::What::end, std::string(entry.key), "", {}, -1,
+                           at.document.at(entry)};
   const Value* value = nullptr;
   int said = 0;
   for (const auto& [key, of] : objective_keys)
@@ -297,7 +298,7 @@ bool ModelReader::read_objective(const Value& entry) {
     for (const ModelRun& r : model_.runs) known.push_back(r.name);
     const auto found = std::find(known.begin(), known.end(), run->text);
     objective.run = static_cast<int>(found - known.begin());
-    if (objective.what == What::formula)
+    if (objective.what == ModelObjective::What::formula)
       at.fault(*run, "T142", fmt::format("{} is a formula and has no run of its own", what),
                {"the objectives it is made of have"});
     else if (found == known.end())
@@ -306,10 +307,10 @@ bool ModelReader::read_objective(const Value& entry) {
                 known.empty() ? "runs are described in [runs.NAME]" : "runs: " + joined(known)});
   }
   std::optional<std::string> unit;  // that the value implies
-  if (objective.what == What::time_when) {
+  if (objective.what == ModelObjective::What::time_when) {
     objective.value = read_condition(*value, fmt::format("'time_when' of {}", what));
     unit = "s";
-  } else if (objective.what != What::formula) {
+  } else if (objective.what != ModelObjective::What::formula) {
     const auto scalar = read_scalar(at, *value, what);
     if (scalar && scalar->number) {
       objective.value = model_.pool->number(*scalar->number);
@@ -319,10 +320,12 @@ bool ModelReader::read_objective(const Value& entry) {
       objective.value = resolved.value;
       unit = resolved.unit;
     }
-    if (unit && objective.what == What::integral) unit = fmt::format("({}) s", unit->empty() ? "1" : *unit);
+    if (unit && objective.what == ModelObjective::What::integral)
+      unit = fmt::format("({}) s", unit->empty() ? "1" : *unit);
   }
   if (good && unit && !objective.unit.empty()) check_unit(at, *value, objective.unit, *unit, what);
-  if (objective.unit.empty() && unit && objective.what != What::integral) objective.unit = *unit;
+  if (objective.unit.empty() && unit && objective.what != ModelObjective::What::integral)
+    objective.unit = *unit;
   model_.objectives.push_back(std::move(objective));
   return true;
 }

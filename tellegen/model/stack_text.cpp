@@ -22,7 +22,7 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-std::string value_text(const Value& value) {
+std::string toml_value(const Value& value) {
   switch (value.type) {
     case Value::Type::text:
       return quoted(value.text);
@@ -43,7 +43,7 @@ std::string value_text(const Value& value) {
   std::string text;
   for (const Value& item : value.items)
     text +=
-        (text.empty() ? " " : ", ") + (value.is_table() ? quoted(item.key) + " = " : "") + value_text(item);
+        (text.empty() ? " " : ", ") + (value.is_table() ? quoted(item.key) + " = " : "") + toml_value(item);
   return value.is_table() ? fmt::format("{{{} }}", text) : fmt::format("[{} ]", text);
 }
 
@@ -60,7 +60,7 @@ class TextMaker {
     add(fmt::format("\n[{}]", name), line);
     expanded_.lines.push_back(line);  // the heading is two lines
     if (table)
-      for (const Value& item : table->items) add(quoted(item.key) + " = " + value_text(item), item.line);
+      for (const Value& item : table->items) add(quoted(item.key) + " = " + toml_value(item), item.line);
     for (const StackNetwork::Entry& entry : more) add(entry.text, entry.line);
   }
   ExpandedText result() { return std::move(expanded_); }
@@ -82,7 +82,7 @@ ExpandedText expand_stack(const Document& document) {
 
   TextMaker text;
   for (const Value& item : root.items)
-    if (!item.is_table()) text.add(quoted(item.key) + " = " + value_text(item), item.line);
+    if (!item.is_table()) text.add(quoted(item.key) + " = " + toml_value(item), item.line);
   for (const Value& item : root.items)
     if (item.is_table() && item.key != "stack" && item.key != "components" && item.key != "outputs")
       text.section(item.key, &item, {}, item.line);

@@ -8,7 +8,7 @@
 namespace tellegen {
 namespace {
 
-constexpr std::size_t deepest_nesting = 100;
+constexpr std::size_t deepest_definition = 100;
 
 std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of(" \t")); }
 
@@ -88,7 +88,7 @@ class Sorter {
                             {"nodes come first, then parameters as name=value"});
       inner->ports.push_back(fields[k].text);
     }
-    if (stack_.size() >= deepest_nesting)
+    if (stack_.size() >= deepest_definition)
       throw netlist_fault(card.place, "T510", "subcircuits are defined too deep within each other");
     Netlist* circuit = inner.get();
     const auto [entry, fresh] = at_->subcircuits.try_emplace(inner->name, std::move(inner));

@@ -15,11 +15,6 @@ constexpr std::string_view analyses[] = {".ac",   ".dc", ".op",    ".noise", ".t
 constexpr std::string_view reports[] = {".print",   ".plot", ".save",  ".probe", ".meas",
                                         ".measure", ".four", ".width", ".graph", ".backanno"};
 
-template <class List>
-bool contains(const List& list, const std::string& word) {
-  return std::find(std::begin(list), std::end(list), word) != std::end(list);
-}
-
 }  // namespace
 
 void Translation::read_directive(const Card& card) {
@@ -34,9 +29,9 @@ void Translation::read_directive(const Card& card) {
     return;
   }
   if (word == ".global" || word == ".title") return;
-  if (contains(analyses, word))
+  if (is_one_of(word, analyses))
     return note(card.place, fmt::format("{} is not a transient analysis, skipped", word));
-  if (contains(reports, word))
+  if (is_one_of(word, reports))
     return note(card.place, fmt::format("{} has no effect: every voltage and current is an output", word));
   throw netlist_fault(card.place, "T501", fmt::format("the directive '{}' is not supported", word),
                       {"supported: .tran .ic .nodeset .param .func .model .subckt .ends .include .lib .temp "

@@ -15,7 +15,7 @@
 namespace tellegen {
 namespace {
 
-constexpr std::size_t deepest_nesting = 200;
+constexpr std::size_t deepest_name = 200;
 
 }  // namespace
 
@@ -128,7 +128,7 @@ std::optional<Formula> Environment::value(const std::string& name, const Instanc
   if (!owner->parent) return Formula{parameters_.at(name), Formula::atom, false};
   const std::pair key{owner, name};
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
-  if (open_.size() > deepest_nesting)
+  if (open_.size() > deepest_name)
     throw ExpressionError("T510",
                           fmt::format("the parameter '{}' depends on too many others in a row", name));
   if (!open_.insert(key).second)
@@ -172,7 +172,7 @@ double Environment::parameter_number(const std::string& identifier, const Place&
   if (const auto known = numbers_.find(identifier); known != numbers_.end()) return known->second;
   const Instance& top = flat_.instances[0];
   const ParameterCard& card = top.circuit->parameters.at(spice_names_.at(identifier));
-  if (counting_.size() > deepest_nesting)
+  if (counting_.size() > deepest_name)
     throw netlist_fault(card.place, "T510",
                         fmt::format("the parameter '{}' depends on too many others in a row", identifier));
   if (!counting_.insert(identifier).second)

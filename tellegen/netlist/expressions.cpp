@@ -12,7 +12,7 @@
 namespace tellegen {
 namespace {
 
-constexpr int deepest_nesting = 200;
+constexpr int deepest_expression = 200;
 constexpr std::size_t longest_text = 1 << 20;
 
 using Arguments = std::vector<Formula>;
@@ -196,7 +196,7 @@ class Translator {
 
  private:
   Formula choice() {
-    if (++depth_ > deepest_nesting) fail("it is nested too deeply");
+    if (++depth_ > deepest_expression) fail("it is nested too deeply");
     Formula result = disjunction();
     if (take("?")) {
       const Formula yes = choice();
@@ -267,7 +267,7 @@ class Translator {
   }
 
   Formula unary() {
-    if (++depth_ > deepest_nesting) fail("it is nested too deeply");
+    if (++depth_ > deepest_expression) fail("it is nested too deeply");
     Formula result;
     if (take("-")) {
       const Formula of = unary();

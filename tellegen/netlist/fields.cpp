@@ -28,6 +28,10 @@ std::size_t closing(std::string_view text, std::size_t open, const Place& place)
 
 }  // namespace
 
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 std::vector<Field> fields_of(const Card& card) {
   const std::string_view text = card.text;
   std::vector<Field> fields;

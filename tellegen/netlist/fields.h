@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@ struct Field {
   bool is(std::string_view word) const { return type == Type::word && text == word; }
   bool is_value() const { return type == Type::word || type == Type::expression; }
 };
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words);
 
 // `name = text`
 struct KeyValue {

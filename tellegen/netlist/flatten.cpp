@@ -11,7 +11,7 @@
 namespace tellegen {
 namespace {
 
-constexpr int deepest_nesting = 500;
+constexpr int deepest_instance = 500;
 
 // The subcircuit that an X names: its last word that is no assignment. What is wrong with an X is told later.
 const Netlist* used_by(const Card& card, const Netlist& where) {
@@ -35,7 +35,7 @@ double elements_of(const Netlist& circuit, std::map<const Netlist*, double>& kno
   double count = 0.0;
   for (const Card& card : circuit.elements) {
     count += 1.0;
-    if (card.text[0] != 'x' || depth > deepest_nesting) continue;  // too deep: told later
+    if (card.text[0] != 'x' || depth > deepest_instance) continue;  // too deep: told later
     try {
       if (const Netlist* inner = used_by(card, circuit)) count += elements_of(*inner, known, depth + 1);
     } catch (const ModelError&) {
@@ -96,7 +96,7 @@ class Flattener {
     }
     int depth = 0;
     for (const Instance* i = element.at; i; i = i->parent) {
-      if (++depth > deepest_nesting)
+      if (++depth > deepest_instance)
         throw netlist_fault(place, "T510", "subcircuits are used too deep within each other");
       if (i->circuit == circuit)
         throw netlist_fault(place, "T507", fmt::format("the subcircuit '{}' contains itself", name));

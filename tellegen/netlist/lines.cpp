@@ -38,12 +38,6 @@ std::string_view without_comment(std::string_view line) {
   return line;
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 // The words of .include and .lib in their own case, without their quotes.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
@@ -106,7 +100,7 @@ class Reader {
         continue;
       }
       finish();
-      const std::string word = lower(content.substr(0, content.find_first_of(" \t")));
+      const std::string word = lower_case(content.substr(0, content.find_first_of(" \t")));
       if (control) {
         control = word != ".endc";
         continue;
@@ -127,7 +121,7 @@ class Reader {
         std::error_code error;
         const bool is_file = words.size() == 1 && fs::is_regular_file(path_of(file, words[0]), error);
         if (words.size() == 1 && !is_file) {  // the beginning of a section
-          inside = wanted_section && lower(words[0]) == section;
+          inside = wanted_section && lower_case(words[0]) == section;
           found = found || inside;
           skipping = inside ? "" : words[0];
           continue;
@@ -165,17 +159,17 @@ class Reader {
   }
 
   void card(const Place& place, const std::string& raw, const fs::path& file) {
-    const std::string word = lower(std::string_view(raw).substr(0, raw.find_first_of(" \t")));
+    const std::string word = lower_case(std::string_view(raw).substr(0, raw.find_first_of(" \t")));
     const bool include = word == ".include" || word == ".inc" || word == ".incl";
     if (!include && word != ".lib") {
-      cards.cards.push_back({place, lower(raw)});
+      cards.cards.push_back({place, lower_case(raw)});
       return;
     }
     const auto words = words_of(std::string_view(raw).substr(word.size()));
     if (words.empty() || words.size() > (include ? 1u : 2u))
       throw netlist_fault(place, "T502",
                           include ? ".include takes the name of a file" : ".lib takes a file and a section");
-    enter(place, path_of(file, words[0]), words.size() > 1 ? lower(words[1]) : "");
+    enter(place, path_of(file, words[0]), words.size() > 1 ? lower_case(words[1]) : "");
   }
 
   void enter(const Place& place, const fs::path& file, const std::string& section) {
@@ -192,6 +186,12 @@ class Reader {
 };
 
 }  // namespace
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
 
 Cards read_cards(const fs::path& file) { return read_cards_text(read_text(file, {file.string(), 0}), file); }
 

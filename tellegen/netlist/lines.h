@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tellegen/model/fault.h"
@@ -25,6 +26,8 @@ struct Cards {
   std::vector<Card> cards;
   std::vector<NetlistNote> notes;
 };
+
+std::string lower_case(std::string_view text);
 
 // Throws ModelError where a file cannot be read, a section is missing, or a file includes itself.
 Cards read_cards(const std::filesystem::path& file);

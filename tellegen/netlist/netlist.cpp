@@ -1,7 +1,6 @@
 #include "tellegen/netlist/netlist.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "tellegen/model/document.h"
 #include "tellegen/netlist/translation.h"
@@ -10,14 +9,9 @@ namespace tellegen {
 namespace fs = std::filesystem;
 namespace {
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 ReadOptions completed(ReadOptions options) {
   if (options.library.empty()) options.library = library_folder();
-  for (auto& [name, text] : options.overrides) name = lower(name);  // SPICE knows no case
+  for (auto& [name, text] : options.overrides) name = lower_case(name);  // SPICE knows no case
   return options;
 }
 
@@ -67,7 +61,7 @@ Model read_converted(const ConvertedNetlist& converted, const fs::path& file, co
 }  // namespace
 
 bool is_netlist(const fs::path& file) {
-  const std::string ending = lower(file.extension().string());
+  const std::string ending = lower_case(file.extension().string());
   return ending == ".cir" || ending == ".sp" || ending == ".spice" || ending == ".net" || ending == ".ckt";
 }
 

@@ -13,11 +13,6 @@ namespace {
 constexpr std::string_view shapes[] = {"sin", "sine", "pulse", "pwl", "exp", "sffm", "am"};
 constexpr std::string_view others[] = {"trnoise", "trrandom", "external", "portnum", "z0", "noise"};
 
-template <class List>
-bool contains(const List& list, const std::string& word) {
-  return std::find(std::begin(list), std::end(list), word) != std::end(list);
-}
-
 }  // namespace
 
 void Translation::source(const Item& item) {
@@ -47,7 +42,7 @@ void Translation::source(const Item& item) {
                       (fields[k].type == Field::Type::expression || read_number(fields[k].text));
            ++n)
         ++k;
-    } else if (field.type == Field::Type::word && contains(shapes, field.text)) {
+    } else if (field.type == Field::Type::word && is_one_of(field.text, shapes)) {
       if (!shape.empty()) fault(item, "T502", fmt::format("'{}' has two waveforms", item.element.name));
       shape = field.text == "sine" ? "sin" : field.text;
       const bool bracket = k < fields.size() && fields[k].type == Field::Type::open;
@@ -64,7 +59,7 @@ void Translation::source(const Item& item) {
         values.push_back(constant(item, fields[k].text));
       }
       if (bracket && k++ >= fields.size()) fault(item, "T502", "a '(' is not closed");
-    } else if (field.type == Field::Type::word && contains(others, field.text)) {
+    } else if (field.type == Field::Type::word && is_one_of(field.text, others)) {
       fault(item, "T500", fmt::format("'{}' of '{}' is not supported", field.text, item.element.name),
             {"waveforms: SIN, PULSE, PWL, EXP, SFFM, AM"});
     } else if (field.is_value() && !(k < fields.size() && fields[k].type == Field::Type::equals)) {

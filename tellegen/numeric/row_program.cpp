@@ -15,31 +15,31 @@ constexpr std::int32_t near = 16;   // levels after which results are taken that
 
 // By halves down to pairs: compilers keep these in registers, and arrays not.
 template <int width>
-struct Lanes {
-  Lanes<width / 2> low, high;
-  static Lanes times(double factor, const double* p) {
-    return {Lanes<width / 2>::times(factor, p), Lanes<width / 2>::times(factor, p + width / 2)};
+struct LaneSum {
+  LaneSum<width / 2> low, high;
+  static LaneSum times(double factor, const double* p) {
+    return {LaneSum<width / 2>::times(factor, p), LaneSum<width / 2>::times(factor, p + width / 2)};
   }
-  void operator+=(const Lanes& other) { low += other.low, high += other.high; }
+  void operator+=(const LaneSum& other) { low += other.low, high += other.high; }
   void store(double* p) const { low.store(p), high.store(p + width / 2); }
 };
 template <>
-struct Lanes<2> {
+struct LaneSum<2> {
   NumberPair pair;
-  static Lanes times(double factor, const double* p) { return {factor * pair_at(p)}; }
-  void operator+=(const Lanes& other) { pair += other.pair; }
+  static LaneSum times(double factor, const double* p) { return {factor * pair_at(p)}; }
+  void operator+=(const LaneSum& other) { pair += other.pair; }
   void store(double* p) const { pair_at(p) = pair; }
 };
 template <>
-struct Lanes<1> {
+struct LaneSum<1> {
   double value;
-  static Lanes times(double factor, const double* p) { return {factor * *p}; }
-  void operator+=(const Lanes& other) { value += other.value; }
+  static LaneSum times(double factor, const double* p) { return {factor * *p}; }
+  void operator+=(const LaneSum& other) { value += other.value; }
   void store(double* p) const { *p = value; }
 };
 
 // Where a run stands.
-struct Cursor {
+struct RunCursor {
   const std::uint32_t* index;
   const double* value;
   const std::int32_t* at;
@@ -48,15 +48,15 @@ struct Cursor {
 
 // Rows with equally many entries; the number is known to the compiler for the usual ones.
 template <int width, std::int32_t fixed>
-inline void take_rows(std::int32_t rows, std::int32_t entries, Cursor& cursor, const double* work,
+inline void take_rows(std::int32_t rows, std::int32_t entries, RunCursor& cursor, const double* work,
                       double* target) {
   const std::int32_t count = fixed > 0 ? fixed : entries;
-  Cursor c = cursor;
+  RunCursor c = cursor;
   const auto at = [&](std::uint32_t variable) { return work + std::size_t{width} * variable; };
   for (std::int32_t r = 0; r < rows; ++r) {
-    Lanes<width> sum = Lanes<width>::times(c.value[0], at(c.index[0]));
+    LaneSum<width> sum = LaneSum<width>::times(c.value[0], at(c.index[0]));
 #pragma GCC unroll 8
-    for (std::int32_t k = 1; k < count; ++k) sum += Lanes<width>::times(c.value[k], at(c.index[k]));
+    for (std::int32_t k = 1; k < count; ++k) sum += LaneSum<width>::times(c.value[k], at(c.index[k]));
     c.value += count;
     c.index += count;
     if (target) {
@@ -77,7 +77,7 @@ struct Transposed {
     for (std::int32_t k = start[row]; k < start[row + 1]; ++k) visit(index[k], value[k]);
   }
 };
-Transposed by_rows(const SparsePattern& p, const std::vector<double>& values) {
+Transposed transposed(const SparsePattern& p, const std::vector<double>& values) {
   Transposed t;
   t.start.assign(p.size + 2, 0);
   t.index.resize(p.row.size());
@@ -214,8 +214,8 @@ void RowProgram::finish() {
 
 template <int width>
 void RowProgram::run(double* work, double* const* targets) const {
-  Cursor cursor{index_.data(), value_.data(), at_.data(),
-                work + static_cast<std::ptrdiff_t>(width) * inputs_};
+  RunCursor cursor{index_.data(), value_.data(), at_.data(),
+                   work + static_cast<std::ptrdiff_t>(width) * inputs_};
   for (const Run& run : runs_) {
     double* target = run.target < 0 ? nullptr : targets[run.target];
     const auto take = [&]<std::int32_t fixed>() {
@@ -250,8 +250,8 @@ template void RowProgram::run<lanes>(double*, double* const*) const;
 // y_i = b_i - sum F_ij s_i x_j - sum L_ij (s_i / s_j) y_j,  x_i = y_i / (s_i U_ii) - sum (U_ij / U_ii) x_j
 std::vector<std::int32_t> add_solution(RowProgram& program, const SparseLu::Factors& f,
                                        const RightSide& right) {
-  const Transposed lower = by_rows(f.lower, f.lower_values), upper = by_rows(f.upper, f.upper_values),
-                   off = by_rows(f.off_diagonal, f.off_diagonal_values);
+  const Transposed lower = transposed(f.lower, f.lower_values), upper = transposed(f.upper, f.upper_values),
+                   off = transposed(f.off_diagonal, f.off_diagonal_values);
   const std::size_t n = f.row_order.size();
   std::vector<std::int32_t> y(n), x(n), unknown(n);
   for (auto block = static_cast<std::int32_t>(f.block_start.size()) - 2; block >= 0; --block) {

@@ -90,7 +90,7 @@ void RowSolver::Pass::finish_row(std::int32_t r) {
 namespace {
 
 // Where a pass stands.
-struct Cursor {
+struct PassCursor {
   const std::int32_t* row;
   const std::int32_t* index;
   const double* value;
@@ -99,7 +99,7 @@ struct Cursor {
 
 // A run of rows with equally many entries; the number is known to the compiler for the usual ones.
 template <bool backward, std::int32_t fixed>
-inline void solve_run(std::int32_t rows, std::int32_t entries, Cursor& at, double* __restrict work) {
+inline void solve_run(std::int32_t rows, std::int32_t entries, PassCursor& at, double* __restrict work) {
   const std::int32_t count = fixed >= 0 ? fixed : entries;
   for (std::int32_t r = 0; r < rows; ++r) {
     const std::int32_t row = *at.row++;
@@ -113,7 +113,7 @@ inline void solve_run(std::int32_t rows, std::int32_t entries, Cursor& at, doubl
 }
 
 template <bool backward>
-inline void solve_any(std::int32_t rows, std::int32_t entries, Cursor& at, double* work) {
+inline void solve_any(std::int32_t rows, std::int32_t entries, PassCursor& at, double* work) {
   switch (entries) {
     case 0:
       return solve_run<backward, 0>(rows, entries, at, work);
@@ -135,8 +135,8 @@ inline void solve_any(std::int32_t rows, std::int32_t entries, Cursor& at, doubl
 }  // namespace
 
 void RowSolver::solve(double* work) const {
-  Cursor down{forward_.row.data(), forward_.index.data(), forward_.value.data(), nullptr};
-  Cursor up{backward_.row.data(), backward_.index.data(), backward_.value.data(), pivot_.data()};
+  PassCursor down{forward_.row.data(), forward_.index.data(), forward_.value.data(), nullptr};
+  PassCursor up{backward_.row.data(), backward_.index.data(), backward_.value.data(), pivot_.data()};
   std::int32_t f = 0, b = 0;
   for (std::size_t block = 0; block < forward_.block_end.size(); ++block) {
     for (; f < forward_.block_end[block]; ++f)

@@ -9,7 +9,7 @@ namespace {
 
 // Several numbers as one, in whatever registers the processor has.
 template <int width>
-struct Lanes {
+struct LaneVector {
   typedef double Numbers __attribute__((vector_size(8 * width)));
   static Numbers load(const double* p) {
     Numbers v;
@@ -54,10 +54,10 @@ void SparseRows::build() {
 
 template <int width>
 void SparseRows::add_row(std::int32_t row, const double* x, double* y) const {
-  auto sum = Lanes<width>::load(y);
+  auto sum = LaneVector<width>::load(y);
   for (std::int32_t k = start_[row]; k < start_[row + 1]; ++k)
-    sum += value_[k] * Lanes<width>::load(x + std::ptrdiff_t{width} * column_[k]);
-  Lanes<width>::store(y, sum);
+    sum += value_[k] * LaneVector<width>::load(x + std::ptrdiff_t{width} * column_[k]);
+  LaneVector<width>::store(y, sum);
 }
 template void SparseRows::add_row<few_lanes>(std::int32_t, const double*, double*) const;
 template void SparseRows::add_row<lanes>(std::int32_t, const double*, double*) const;
@@ -67,10 +67,10 @@ void SparseRows::add_product(double factor, const double* x, double* y) const {
   for (std::int32_t r = 0; r < rows_; ++r) {
     if (start_[r] == start_[r + 1]) continue;
     double* to = y + std::ptrdiff_t{width} * r;
-    auto sum = Lanes<width>::load(to);
+    auto sum = LaneVector<width>::load(to);
     for (std::int32_t k = start_[r]; k < start_[r + 1]; ++k)
-      sum += (factor * value_[k]) * Lanes<width>::load(x + std::ptrdiff_t{width} * column_[k]);
-    Lanes<width>::store(to, sum);
+      sum += (factor * value_[k]) * LaneVector<width>::load(x + std::ptrdiff_t{width} * column_[k]);
+    LaneVector<width>::store(to, sum);
   }
 }
 template void SparseRows::add_product<few_lanes>(double, const double*, double*) const;

@@ -11,7 +11,7 @@
 namespace tellegen {
 namespace {
 
-constexpr int panel_width = 420, wide_panel = 900, panel_height = 320, title_height = 44;
+constexpr int panel_width = 420, wide_panel = 900, chart_panel_height = 320;
 constexpr std::size_t most_named = 8;  // curves in a legend
 
 std::string block_name(std::size_t panel, std::size_t series) {
@@ -97,7 +97,7 @@ std::string chart_script(const std::filesystem::path& picture, bool png, const C
   const int columns = std::max(1, std::min(chart.columns, static_cast<int>(chart.panels.size())));
   const int rows = (static_cast<int>(chart.panels.size()) + columns - 1) / columns;
   const int width = columns == 1 ? wide_panel : columns * panel_width;
-  const int height = title_height + rows * panel_height;
+  const int height = title_height + rows * chart_panel_height;
   std::string text;
   for (std::size_t p = 0; p < chart.panels.size(); ++p)
     for (std::size_t s = 0; s < chart.panels[p].series.size(); ++s)
@@ -114,7 +114,7 @@ std::string chart_script(const std::filesystem::path& picture, bool png, const C
   for (std::size_t p = 0; p < chart.panels.size(); ++p) {
     const ChartPanel& panel = chart.panels[p];
     const int column = static_cast<int>(p) % columns, row = static_cast<int>(p) / columns;
-    const double high = static_cast<double>(panel_height) / height, wide = 1.0 / columns;
+    const double high = static_cast<double>(chart_panel_height) / height, wide = 1.0 / columns;
     text += fmt::format("set size {:.5f},{:.5f}\nset origin {:.5f},{:.5f}\n", wide, high, column * wide,
                         (rows - 1 - row) * high);
     text += fmt::format("set xlabel {} tc rgb '#333333'\nset ylabel {} tc rgb '#333333'\n",

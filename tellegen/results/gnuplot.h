@@ -16,6 +16,8 @@ void draw_picture(const std::filesystem::path& path,
 // A text as a script has it, in quotes.
 std::string gnuplot_text(const std::string& text);
 
+inline constexpr int title_height = 44;
+
 // The colour of the k-th curve.
 std::string plot_colour(std::size_t k);
 

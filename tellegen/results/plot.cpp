@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int panel_height = 240, title_height = 44, legend_row = 20, legend_gap = 12, axis_height = 52;
+constexpr int panel_height = 240, legend_row = 20, legend_gap = 12, axis_height = 52;
 constexpr int left_margin = 92, right_margin = 24;
 
 struct Panel {

@@ -268,7 +268,7 @@ class Backward {
     for (const auto& s : run_.updates->by_parameter()) gradient[s.of] += of[s.formula] * s.value;
   }
 
-  // As ForwardLanes::move_time: the direction of the step's own end.
+  // As FixedForwardLanes::move_time: the direction of the step's own end.
   bool end_moves(const UpdateRecord& update, const StepRecord& record, std::span<const double> x,
                  std::span<const double> rates) {
     run_.quantities->evaluate(x, record.t);

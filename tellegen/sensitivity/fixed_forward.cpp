@@ -20,10 +20,10 @@
 namespace tellegen {
 namespace {
 
-class ForwardLanes : public StepListener {
+class FixedForwardLanes : public StepListener {
  public:
-  ForwardLanes(const ForwardLanes&) = delete;
-  explicit ForwardLanes(FixedRun& run)
+  FixedForwardLanes(const FixedForwardLanes&) = delete;
+  explicit FixedForwardLanes(FixedRun& run)
       : run_(run),
         rates_(run.system.rates.size()),
         blocks_((run.parameters + lanes - 1) / lanes),
@@ -308,7 +308,7 @@ RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) 
   result.method = fmt::format("forward, staggered after each step of {}", request.simulation.method);
   if (!run.start->good())
     throw SimulationError("the start cannot be differentiated: its equations are singular", 0.0);
-  ForwardLanes forward(run);
+  FixedForwardLanes forward(run);
   NetworkIntegrator integrator(run.problem, build_network(run.system), &forward);
   run.derivative->prepare(run.plan.scheme.alpha, run.problem.initial.held, StepDerivative::Way::forward);
   const std::size_t width = run.outputs->size(), shown = run.first_observed();

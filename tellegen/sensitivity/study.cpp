@@ -16,7 +16,6 @@
 namespace tellegen {
 namespace {
 
-using What = ModelObjective::What;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 // A fixed step ends where the run does: the sample interval is shortened until a whole number of them fits,
@@ -76,7 +75,8 @@ Study::Study(Model model, const std::vector<std::string>& objectives,
   for (int run = -1; run < static_cast<int>(model_.runs.size()); ++run) {
     bool wanted = false;
     for (std::size_t k = 0; k < needed_.size(); ++k)
-      wanted |= needed_[k] && model_.objectives[k].what != What::formula && model_.objectives[k].run == run;
+      wanted |= needed_[k] && model_.objectives[k].what != ModelObjective::What::formula &&
+                model_.objectives[k].run == run;
     if (wanted) runs_.push_back(prepare(run));
   }
 }
@@ -86,7 +86,7 @@ void Study::need(int index) {
   if (needed_[index]) return;
   needed_[index] = 1;
   const ModelObjective& objective = model_.objectives[index];
-  if (objective.what != What::formula) return;
+  if (objective.what != ModelObjective::What::formula) return;
   for (Expr s : symbols_of(std::span(&objective.value, 1)))
     if (const int other = objective_named(model_, s.name()); other >= 0) need(other);
 }
@@ -117,21 +117,21 @@ Study::PreparedRun Study::prepare(int run) const {
   if (options_.simulation.stop > 0.0 && !prepared.own_stop) model.simulation.stop_formula = {};
   for (std::size_t k = 0; k < needed_.size(); ++k) {
     const ModelObjective& o = model_.objectives[k];
-    if (!needed_[k] || o.what == What::formula || o.run != run) continue;
+    if (!needed_[k] || o.what == ModelObjective::What::formula || o.run != run) continue;
     prepared.objectives.push_back(static_cast<int>(k));
     switch (o.what) {
-      case What::integral:
+      case ModelObjective::What::integral:
         prepared.observed.push_back(
             {Observed::What::end, pool.symbol(add_integral(model, o.name, o.value, o.place))});
         break;
-      case What::time_when:
+      case ModelObjective::What::time_when:
         prepared.observed.push_back(
             {Observed::What::time_when, pool.symbol(add_watch(model, o.name, o.value, o.place))});
         break;
-      case What::maximum:
+      case ModelObjective::What::maximum:
         prepared.observed.push_back({Observed::What::maximum, o.value});
         break;
-      case What::minimum:
+      case ModelObjective::What::minimum:
         prepared.observed.push_back({Observed::What::minimum, o.value});
         break;
       default:
@@ -256,7 +256,7 @@ StudyResult Study::combine(const std::vector<RunDerivatives>& answers, bool grad
       if (std::isnan(answers[r].values[k]))
         add_once(
             result.warnings,
-            model_.objectives[index].what == What::time_when
+            model_.objectives[index].what == ModelObjective::What::time_when
                 ? fmt::format("objective '{}' has no value: its condition does not become true before the "
                               "end at t = {:.6g} s",
                               model_.objectives[index].name, answers[r].end_time)
@@ -299,7 +299,7 @@ StudyResult Study::combine(const std::vector<RunDerivatives>& answers, bool grad
     const Total& total = total_of(index);
     result.values.push_back(total.value);
     result.gradient.insert(result.gradient.end(), total.gradient.begin(), total.gradient.end());
-    if (!std::isfinite(total.value) && model_.objectives[index].what == What::formula)
+    if (!std::isfinite(total.value) && model_.objectives[index].what == ModelObjective::What::formula)
       add_once(result.warnings,
                fmt::format("objective '{}' is not a finite number", model_.objectives[index].name));
   }

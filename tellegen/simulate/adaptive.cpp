@@ -29,7 +29,7 @@ namespace tellegen {
 namespace {
 
 // So many events on end, each after no more than so many steps, are chattering.
-constexpr std::int64_t chattering = 500;
+constexpr std::int64_t chattering_events = 500;
 constexpr long few_steps = 3;
 
 double* data(N_Vector v) { return N_VGetArrayPointer(v); }
@@ -150,7 +150,7 @@ bool AdaptiveRun::reach(double to) {
       long steps = 0;
       IDAGetNumSteps(ida_.get(), &steps);
       quick_events_ = steps <= few_steps ? quick_events_ + 1 : 0;
-      if (quick_events_ > chattering) {
+      if (quick_events_ > chattering_events) {
         failure_ = fmt::format(
             "{} events on end with hardly a step between them near t = {:.9g} s: {} chatters; give it a "
             "hysteresis, or use a fixed step",

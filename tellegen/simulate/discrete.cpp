@@ -10,7 +10,7 @@ namespace tellegen {
 namespace {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t chattering = 50;  // changes in as many steps on end
+constexpr std::int64_t chattering_steps = 50;  // changes in as many steps on end
 
 }  // namespace
 
@@ -109,9 +109,10 @@ bool Schedule::take(std::int64_t index, std::span<const double> updates, std::sp
     if (sampled) continue;
     runs_[k] = last_change_[k] >= index - 1 ? runs_[k] + 1 : 1;
     last_change_[k] = index;
-    if (runs_[k] == chattering && chatter_.empty())
-      chatter_ = fmt::format("'{}' changes in every step from t = {:.6g} s on: it chatters",
-                             system_.discrete[k].name, step_ * static_cast<double>(index - chattering + 1));
+    if (runs_[k] == chattering_steps && chatter_.empty())
+      chatter_ =
+          fmt::format("'{}' changes in every step from t = {:.6g} s on: it chatters",
+                      system_.discrete[k].name, step_ * static_cast<double>(index - chattering_steps + 1));
   }
   if (index == next_due_) find_next();
   return changed;

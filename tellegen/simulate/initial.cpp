@@ -23,7 +23,7 @@ struct Given {
 };
 
 // What holds at the start in place of a value: an equation of columns, rates and parameters.
-struct Condition {
+struct StartCondition {
   Expr residual;                             // in columns, rates and numbers
   std::vector<std::pair<int, Expr>> slopes;  // by column, or by n + rate
   Expr with_parameters;                      // the same with the model's parameters as symbols
@@ -42,12 +42,12 @@ std::unordered_map<std::string, std::int32_t> rates_by_name(const EquationSystem
 }
 
 // A condition in full names, made ready to be evaluated.
-Condition make_condition(const EquationSystem& system,
-                         const std::unordered_map<std::string, std::int32_t>& rates, Expr full,
-                         std::string text, const Place& place) {
+StartCondition make_condition(const EquationSystem& system,
+                              const std::unordered_map<std::string, std::int32_t>& rates, Expr full,
+                              std::string text, const Place& place) {
   const Model& model = *system.model;
   Pool& pool = *model.pool;
-  Condition result{{}, {}, {}, std::move(text), place};
+  StartCondition result{{}, {}, {}, std::move(text), place};
   full = expand_names(model, full);
   ExprMap<double> parameters;
   for (const ModelParameter& p : model.parameters) parameters[p.symbol] = p.number;
@@ -166,10 +166,10 @@ std::vector<ForcedNode> forced_nodes(const EquationSystem& system) {
 
 // What [initial] says in equations: { such_that = ... }, and the [steady] of a component's kind. Variables
 // whose values they replace are marked.
-std::vector<Condition> given_conditions(const EquationSystem& system, const Storage& storage,
-                                        std::vector<Given>& given) {
+std::vector<StartCondition> given_conditions(const EquationSystem& system, const Storage& storage,
+                                             std::vector<Given>& given) {
   const Model& model = *system.model;
-  std::vector<Condition> conditions;
+  std::vector<StartCondition> conditions;
   if (model.initial.empty() && model.steady.empty()) return conditions;
   const auto rates = rates_by_name(system);
   for (const ModelSteady& steady : model.steady) {
@@ -304,7 +304,7 @@ class InitialProblem {
         if (takes_state(k))
           for (const auto& [p, slope] : slopes[prescribed_[k]]) entries.push_back({n_ + k, p, slope});
       for (std::int32_t k = 0; k < tableau_.rate_count(); ++k)
-        if (const Condition* c = condition_of(k)) add_condition_slopes(n_ + k, *c, wrt, entries);
+        if (const StartCondition* c = condition_of(k)) add_condition_slopes(n_ + k, *c, wrt, entries);
       const ParameterSlopes of(*system_.model, wrt);
       for (std::size_t k = 0; k < forced_.size(); ++k)
         for (const auto& [p, slope] : of.of(forced_[k].formula))
@@ -327,8 +327,8 @@ class InitialProblem {
     explain_ = true;
     // First with the variables of { such_that } held near where they are said to be: at rest, with all else
     // zero, their conditions have no slope.
-    held_near_ =
-        std::any_of(conditions_.begin(), conditions_.end(), [](const Condition& c) { return c.such_that; });
+    held_near_ = std::any_of(conditions_.begin(), conditions_.end(),
+                             [](const StartCondition& c) { return c.such_that; });
     if (held_near_) {
       const bool found = newton(100);
       held_near_ = false;
@@ -371,12 +371,12 @@ class InitialProblem {
   }
 
  private:
-  const Condition* condition_of(std::int32_t k) const {
+  const StartCondition* condition_of(std::int32_t k) const {
     if (redundant_of_[k] >= 0) return nullptr;
     const Given& g = given_[prescribed_[k]];
     return g.what == Given::What::condition ? &conditions_[g.condition] : nullptr;
   }
-  bool near(const Condition& c) const { return held_near_ && c.such_that; }
+  bool near(const StartCondition& c) const { return held_near_ && c.such_that; }
   ExprMap<double> numbers_at_point() const {
     Pool& pool = *system_.model->pool;
     ExprMap<double> at{{pool.symbol("t"), t_}};
@@ -385,7 +385,7 @@ class InitialProblem {
     return at;
   }
   // -d(condition)/dp
-  void add_condition_slopes(std::int32_t row, const Condition& c, std::span<const int> wrt,
+  void add_condition_slopes(std::int32_t row, const StartCondition& c, std::span<const int> wrt,
                             std::vector<DerivativeEntry>& entries) const {
     ExprMap<double> at = numbers_at_point();
     for (const ModelParameter& p : system_.model->parameters) at[p.symbol] = p.number;
@@ -417,7 +417,8 @@ class InitialProblem {
       const std::int32_t k = row - n_;
       const bool given = redundant_of_[k] < 0 && given_[prescribed_[k]].what == Given::What::value;
       if (redundant_of_[k] >= 0) return "rate of " + rate_name(system_, k) + ", which follows from others";
-      if (const Condition* c = condition_of(k)) return fmt::format("condition '{}' for the start", c->text);
+      if (const StartCondition* c = condition_of(k))
+        return fmt::format("condition '{}' for the start", c->text);
       return (given ? "initial value of " : "steady start of ") + rate_name(system_, k);
     }
     return "initial value of " + forced_[row - first_forced_].name;
@@ -429,7 +430,7 @@ class InitialProblem {
   Place place_of(std::int32_t row) const {
     if (row < n_) return place_of_row(system_, row);
     if (row >= first_forced_) return forced_[row - first_forced_].place;
-    if (const Condition* c = condition_of(row - n_)) return c->place;
+    if (const StartCondition* c = condition_of(row - n_)) return c->place;
     const Rate& r = system_.rates[row - n_];
     return system_.model->components[system_.groups[r.group].components[r.member]].place;
   }
@@ -488,7 +489,7 @@ class InitialProblem {
         const Group& group = system_.groups[r.group];
         builder.add(n_ + k, group.plus[r.symbol][r.member]);
         builder.add(n_ + k, group.minus[r.symbol][r.member]);
-      } else if (const Condition* c = condition_of(k)) {
+      } else if (const StartCondition* c = condition_of(k)) {
         for (const auto& [column, slope] : c->slopes) builder.add(n_ + k, column);
         const Rate& r = system_.rates[k];
         builder.add(n_ + k, system_.groups[r.group].plus[r.symbol][r.member]);
@@ -511,7 +512,7 @@ class InitialProblem {
       if (redundant_of_[k] >= 0) {
         extra += 1;
         for (const auto& term : storage_.redundant[redundant_of_[k]].terms) extra += term.rate >= 0;
-      } else if (const Condition* c = condition_of(k)) {
+      } else if (const StartCondition* c = condition_of(k)) {
         extra += static_cast<std::int32_t>(c->slopes.size()) + 2;
       } else {
         extra += given_[prescribed_[k]].what == Given::What::value ? 2 : 1;
@@ -689,7 +690,7 @@ class InitialProblem {
     const ExprMap<double> at = conditions_.empty() ? ExprMap<double>() : numbers_at_point();
     for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
       double& row = f[n_ + k];
-      if (const Condition* c = condition_of(k)) {
+      if (const StartCondition* c = condition_of(k)) {
         row = near(*c) ? tableau_.rate_value(std::span(z_).first(n_), k) - given_[k].value
                        : evaluate(c->residual, at);
       } else if (redundant_of_[k] >= 0) {
@@ -724,7 +725,7 @@ class InitialProblem {
     for (double v : by_rate_) put(v);
     const ExprMap<double> point = conditions_.empty() ? ExprMap<double>() : numbers_at_point();
     for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
-      if (const Condition* c = condition_of(k)) {
+      if (const StartCondition* c = condition_of(k)) {
         for (const auto& [column, slope] : c->slopes) put(near(*c) ? 0.0 : evaluate(slope, point));
         put(near(*c) ? 1.0 : 0.0);
         put(near(*c) ? -1.0 : 0.0);
@@ -851,7 +852,7 @@ class InitialProblem {
   const EquationSystem& system_;
   const Storage& storage_;
   std::vector<Given> given_;
-  std::vector<Condition> conditions_;
+  std::vector<StartCondition> conditions_;
   std::vector<ForcedNode> forced_;        // after the rates: what flows into each of these nodes
   std::vector<std::int32_t> prescribed_;  // per state: the rate whose given value its row holds
   std::int32_t n_ = 0, first_forced_ = 0, total_ = 0;

@@ -17,7 +17,7 @@ Expr beta(Args a) { return (a[1] - a[2]) / sqrt3; }
 Expr turned_alpha(Pool& p, Args a) { return a[0] * cosine(p, a[3]) + a[1] * sine(p, a[3]); }
 Expr turned_beta(Pool& p, Args a) { return a[0] * sine(p, a[3]) - a[1] * cosine(p, a[3]); }
 
-const FrameFunction table[] = {
+const FrameFunction frame_table[] = {
     {"alpha_of", 3, [](Pool&, Args a) { return alpha(a); },
      "alpha component of phases a, b, c: along phase a"},
     {"beta_of", 3, [](Pool&, Args a) { return beta(a); },
@@ -40,10 +40,10 @@ const FrameFunction table[] = {
 
 }  // namespace
 
-std::span<const FrameFunction> frame_functions() { return table; }
+std::span<const FrameFunction> frame_functions() { return frame_table; }
 
 const FrameFunction* find_frame_function(std::string_view name) {
-  for (const FrameFunction& f : table)
+  for (const FrameFunction& f : frame_table)
     if (f.name == name) return &f;
   return nullptr;
 }

@@ -29,7 +29,7 @@ Expr chosen(Expr condition, bool first) {
 
 constexpr double limexp_knee = TELLEGEN_LIMEXP_KNEE;
 
-const Function table[] = {
+const Function function_table[] = {
     {"sin", 1, [](Values a, int) { return std::sin(a[0]); }, [](Expr e, int) { return make("cos", x(e)); },
      "sin($1)", R"(\sin\left($1\right))", "sine of an angle in radians"},
     {"cos", 1, [](Values a, int) { return std::cos(a[0]); }, [](Expr e, int) { return -make("sin", x(e)); },
@@ -137,12 +137,12 @@ const Function table[] = {
 
 }  // namespace
 
-std::span<const Function> functions() { return table; }
+std::span<const Function> functions() { return function_table; }
 
 const Function* find_function(std::string_view name) {
   static const auto by_name = [] {
     std::unordered_map<std::string_view, const Function*> result;
-    for (const Function& f : table) result[f.name] = &f;
+    for (const Function& f : function_table) result[f.name] = &f;
     return result;
   }();
   auto found = by_name.find(name);

@@ -2,6 +2,7 @@
 // to be written. A notation expands one expression into the pieces of its line.
 #pragma once
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ struct Piece {
 };
 
 using Line = std::vector<Piece>;
+
+// How tightly each construct binds, loosest first, as parse.h lists them. Notations need not tell all apart.
+enum Binding { of_or = 1, of_and, of_not, of_comparison, of_sum, of_product, of_unary, of_power, of_atom };
 
 inline Piece words(std::string text) { return {.text = std::move(text), .e = {}}; }
 inline Piece inner(Expr e, int binding) { return {.text = {}, .e = e, .binding = binding}; }
@@ -78,6 +82,20 @@ Quotient as_quotient(Expr e, int binding, Whole whole) {
 // Is this written with a minus in front? Then a sum writes `- term` with the sign changed.
 inline bool starts_negative(Expr e) {
   return e.is_number() ? e.number() < 0.0 : split_coefficient(e).coefficient < 0.0;
+}
+
+// A sum whose first term, where one can, has no minus: `1 - x`, not `-x + 1`.
+inline void write_sum(Expr e, int binding, Line& line) {
+  std::vector<Expr> terms(e.args().begin(), e.args().end());
+  auto positive = std::find_if_not(terms.begin(), terms.end(), starts_negative);
+  if (positive != terms.end()) std::rotate(terms.begin(), positive, positive + 1);
+  for (Expr term : terms) {
+    const bool minus = !line.empty() && starts_negative(term);
+    if (!line.empty()) line.push_back(words(minus ? " - " : " + "));
+    Piece piece = inner(term, binding);
+    piece.negated = minus;
+    line.push_back(std::move(piece));
+  }
 }
 
 // A pattern such as "atan2($1, $2)" with the arguments of e in their places.

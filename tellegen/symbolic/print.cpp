@@ -10,9 +10,6 @@
 namespace tellegen {
 namespace {
 
-// How tightly each construct binds, loosest first, as parse.h lists them.
-enum Binding { of_or = 1, of_and, of_not, of_comparison, of_sum, of_product, of_unary, of_power, of_atom };
-
 std::string shortest(double value) {
   std::array<char, 32> buffer;
   auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
@@ -33,7 +30,7 @@ bool better_divided(double coefficient) {
          shortest(reciprocal).size() + 4 < shortest(coefficient).size();
 }
 
-int binding_of(const Piece& piece) {
+int text_binding(const Piece& piece) {
   const Expr e = piece.e;
   if (piece.exponent != 1.0) return of_power;
   switch (e.op()) {
@@ -58,7 +55,7 @@ int binding_of(const Piece& piece) {
   return of_atom;
 }
 
-void write_quotient(const Piece& piece, Line& line) {
+void write_text_quotient(const Piece& piece, Line& line) {
   Quotient q = as_quotient(piece.e, of_unary, [](Expr) { return false; });
   double coefficient = piece.negated ? -q.coefficient : q.coefficient;
   if (coefficient < 0.0) line.push_back(words("-"));
@@ -80,19 +77,6 @@ void write_quotient(const Piece& piece, Line& line) {
   if (several) line.push_back(words(")"));
 }
 
-void write_sum(Expr e, Line& line) {
-  std::vector<Expr> terms(e.args().begin(), e.args().end());
-  auto positive = std::find_if_not(terms.begin(), terms.end(), starts_negative);
-  if (positive != terms.end()) std::rotate(terms.begin(), positive, positive + 1);  // `1 - x`, not `-x + 1`
-  for (Expr term : terms) {
-    const bool minus = !line.empty() && starts_negative(term);
-    if (!line.empty()) line.push_back(words(minus ? " - " : " + "));
-    Piece piece = inner(term, of_product);
-    piece.negated = minus;
-    line.push_back(std::move(piece));
-  }
-}
-
 void write_call(Expr e, Line& line) {
   const Function& f = e.function();
   if (f.infix.empty()) {
@@ -103,7 +87,7 @@ void write_call(Expr e, Line& line) {
     line.push_back(words(")"));
     return;
   }
-  const int binding = binding_of(inner(e, 0));
+  const int binding = text_binding(inner(e, 0));
   if (e.args().size() == 1) {
     line.push_back(words(std::string(f.infix) + " "));
     line.push_back(inner(e.args()[0], binding));
@@ -116,7 +100,7 @@ void write_call(Expr e, Line& line) {
 
 void expand_text(const Piece& piece, Line& line) {
   const Expr e = piece.e;
-  const bool parentheses = binding_of(piece) < piece.binding;
+  const bool parentheses = text_binding(piece) < piece.binding;
   Line content;
   if (piece.exponent != 1.0) {
     content = {inner(e, of_atom), words("^"), words(shortest(piece.exponent))};
@@ -129,14 +113,14 @@ void expand_text(const Piece& piece, Line& line) {
         content.push_back(words(e.name()));
         break;
       case Op::add:
-        write_sum(e, content);
+        write_sum(e, of_product, content);
         break;
       case Op::multiply:
-        write_quotient(piece, content);
+        write_text_quotient(piece, content);
         break;
       case Op::power:
         if (is_negative_power(e))
-          write_quotient(piece, content);
+          write_text_quotient(piece, content);
         else
           content = {inner(e.args()[0], of_atom), words("^"), inner(e.args()[1], of_atom)};
         break;

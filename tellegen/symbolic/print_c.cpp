@@ -10,8 +10,6 @@
 namespace tellegen {
 namespace {
 
-enum Binding { of_sum = 1, of_product, of_atom };
-
 using NameOf = std::function<std::string(Expr)>;
 using TableName = std::function<std::string(const Table&)>;
 

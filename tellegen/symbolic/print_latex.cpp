@@ -12,8 +12,6 @@
 namespace tellegen {
 namespace {
 
-enum Binding { of_logic = 1, of_comparison, of_sum, of_product, of_power, of_atom };
-
 std::string latex_number(double value) {
   if (std::isnan(value)) return R"(\mathrm{NaN})";
   if (std::isinf(value)) return value > 0.0 ? R"(\infty)" : R"(-\infty)";
@@ -65,7 +63,7 @@ std::string latex_name(std::string_view name) {
   return latex_word(last) + primes + (subscript.empty() ? "" : "_{" + subscript + "}");
 }
 
-int binding_of(const Piece& piece) {
+int latex_binding(const Piece& piece) {
   const Expr e = piece.e;
   if (piece.exponent != 1.0) return of_power;
   switch (e.op()) {
@@ -80,7 +78,7 @@ int binding_of(const Piece& piece) {
       return is_negative_power(e) ? of_product : of_power;
     case Op::call:
       if (e.function().infix.empty()) return of_atom;
-      return e.args().size() == 1 || e.function().name == "and" || e.function().name == "or" ? of_logic
+      return e.args().size() == 1 || e.function().name == "and" || e.function().name == "or" ? of_or
                                                                                              : of_comparison;
     case Op::symbol:
     case Op::lookup:
@@ -89,7 +87,7 @@ int binding_of(const Piece& piece) {
   return of_atom;
 }
 
-void write_quotient(const Piece& piece, Line& line) {
+void write_latex_quotient(const Piece& piece, Line& line) {
   Quotient q = as_quotient(piece.e, of_power, [](Expr) { return false; });
   const double coefficient = piece.negated ? -q.coefficient : q.coefficient;
   if (coefficient < 0.0) line.push_back(words("-"));
@@ -103,19 +101,6 @@ void write_quotient(const Piece& piece, Line& line) {
   line.push_back(words("}{"));
   separate(line, std::move(q.denominator), R"(\,)");
   line.push_back(words("}"));
-}
-
-void write_sum(Expr e, Line& line) {
-  std::vector<Expr> terms(e.args().begin(), e.args().end());
-  auto positive = std::find_if_not(terms.begin(), terms.end(), starts_negative);
-  if (positive != terms.end()) std::rotate(terms.begin(), positive, positive + 1);
-  for (Expr term : terms) {
-    const bool minus = !line.empty() && starts_negative(term);
-    if (!line.empty()) line.push_back(words(minus ? " - " : " + "));
-    Piece piece = inner(term, of_sum);
-    piece.negated = minus;
-    line.push_back(std::move(piece));
-  }
 }
 
 void expand_latex(const Piece& piece, Line& line) {
@@ -132,14 +117,14 @@ void expand_latex(const Piece& piece, Line& line) {
         content.push_back(words(latex_name(e.name())));
         break;
       case Op::add:
-        write_sum(e, content);
+        write_sum(e, of_sum, content);
         break;
       case Op::multiply:
-        write_quotient(piece, content);
+        write_latex_quotient(piece, content);
         break;
       case Op::power:
         if (is_negative_power(e))
-          write_quotient(piece, content);
+          write_latex_quotient(piece, content);
         else
           content = {inner(e.args()[0], of_atom), words("^{"), inner(e.args()[1], 0), words("}")};
         break;
@@ -153,7 +138,7 @@ void expand_latex(const Piece& piece, Line& line) {
         break;
     }
   }
-  const bool parentheses = binding_of(piece) < piece.binding;
+  const bool parentheses = latex_binding(piece) < piece.binding;
   if (parentheses) line.push_back(words(R"(\left()"));
   std::move(content.begin(), content.end(), std::back_inserter(line));
   if (parentheses) line.push_back(words(R"(\right))"));
