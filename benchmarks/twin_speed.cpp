@@ -12,6 +12,7 @@
 #include "runtime/tellegen_math.h"
 #include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/filter_program.h"
+#include "tellegen/numeric/decompose.h"
 
 namespace tellegen {
 namespace {
@@ -279,10 +280,8 @@ void twin_soak(Report& report, const TwinBenchmarkOptions& options) {
       for (long i = 0; i < n; ++i)
         for (long j = i; j < n; ++j) p(i, j) = p(j, i) = *entry++;
       const Vector scale = p.diagonal().cwiseSqrt().cwiseInverse();
-      smallest = std::min(smallest,
-                          Eigen::SelfAdjointEigenSolver<Matrix>(scale.asDiagonal() * p * scale.asDiagonal())
-                              .eigenvalues()
-                              .minCoeff());
+      smallest =
+          std::min(smallest, symmetric_eigen(scale.asDiagonal() * p * scale.asDiagonal()).values.minCoeff());
     }
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -7,13 +7,14 @@
 
 #include "tellegen/estimate/filter.h"
 #include "tellegen/estimate/sensor_slopes.h"
+#include "tellegen/numeric/decompose.h"
 
 namespace tellegen {
 namespace {
 
 constexpr std::int64_t most_looked_at = 2000;  // steps of a run whose norms are found
 
-double spectral_norm(const Matrix& a) { return Eigen::JacobiSVD<Matrix>(a).singularValues()[0]; }
+double spectral_norm(const Matrix& a) { return singular_values(a)[0]; }
 
 // Units in which rows and columns of the largest entries are of like size off the diagonal [Osborne 1960].
 // What couples in one direction only would shrink for ever: it may by 1e6 in all.
@@ -56,13 +57,9 @@ ArrivalConditions::InUnits in_units(const std::vector<ArrivalStep>& steps, const
     const Matrix p = inverse.asDiagonal() * s.p * inverse.asDiagonal();
     Matrix inner = c * p * c.transpose();
     inner.diagonal().array() += 1.0;
-    const Matrix told = c.transpose() * inner.ldlt().solve(c);
-    const double least =
-        Eigen::SelfAdjointEigenSolver<Matrix>(0.5 * (told + told.transpose()), Eigen::EigenvaluesOnly)
-            .eigenvalues()[0];
-    const double spread =
-        Eigen::SelfAdjointEigenSolver<Matrix>(0.5 * (p + p.transpose()), Eigen::EigenvaluesOnly)
-            .eigenvalues()[0];
+    const Matrix told = c.transpose() * solve_symmetric(inner, c);
+    const double least = symmetric_eigen(0.5 * (told + told.transpose())).values[0];
+    const double spread = symmetric_eigen(0.5 * (p + p.transpose())).values[0];
     information = std::min(information, std::max(0.0, least) * std::max(0.0, spread));
   }
   return arrival_bounds(norm, information, keep, invertible);
@@ -169,9 +166,8 @@ std::optional<ArrivalConditions> arrival_conditions(const Model& model, const Re
           {filter->transition(), point.readings_by_state, result.is_full ? filter->belief().p : Matrix()});
       largest = largest.cwiseMax(steps.back().a.cwiseAbs());
       if (result.is_full) {
-        const Eigen::ColPivHouseholderQR<Matrix> qr(noise.cwiseInverse().asDiagonal() *
-                                                    point.readings_by_state);
-        result.is_full = qr.rank() == n;
+        const Vector sizes = singular_values(noise.cwiseInverse().asDiagonal() * point.readings_by_state);
+        result.is_full = sizes.size() == n && sizes[n - 1] > 1e-13 * sizes[0];
       }
     }
     // Readings that say what was expected: the filter goes along the model's run.

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -14,6 +14,7 @@
 #include "tellegen/estimate/statistics.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/numeric/decompose.h"
 
 namespace tellegen {
 namespace {
@@ -332,12 +333,12 @@ class Stage {
       for (Eigen::Index j = 0; j < m; ++j)
         a(i, j) = open[free[i]] || open[free[j]] ? (i == j ? 1.0 : 0.0)
                                                  : scale[i] * best.point.normal(free[i], free[j]) * scale[j];
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(a);
+    const SymmetricEigen eigen = symmetric_eigen(a);
     Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(m, m);
     for (Eigen::Index k = 0; k < m; ++k) {
-      const auto direction = eigen.eigenvectors().col(k);
-      if (eigen.eigenvalues()[k] > open_below) {
-        covariance += direction * direction.transpose() / eigen.eigenvalues()[k];
+      const auto direction = eigen.vectors.col(k);
+      if (eigen.values[k] > open_below) {
+        covariance += direction * direction.transpose() / eigen.values[k];
         continue;
       }
       for (Eigen::Index i = 0; i < m; ++i)

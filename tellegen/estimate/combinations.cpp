@@ -6,6 +6,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "tellegen/model/model.h"
+#include "tellegen/numeric/decompose.h"
+
 namespace tellegen {
 namespace {
 
@@ -36,8 +39,7 @@ Eigen::MatrixXd reduced(Eigen::MatrixXd rows) {
 
 // Orthonormal, with what all columns together span.
 Eigen::MatrixXd complement(const Eigen::MatrixXd& of, Eigen::Index dimension) {
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(of, Eigen::ComputeFullU);
-  return svd.matrixU().rightCols(of.rows() - dimension);
+  return singular(of.transpose()).v.rightCols(of.rows() - dimension);
 }
 
 Eigen::MatrixXd rows_of(const Eigen::MatrixXd& of, const std::vector<int>& set) {
@@ -80,11 +82,11 @@ double misfit(const std::vector<Coordinate>& coordinates, const std::vector<Lost
     for (std::size_t k = 0; k < set.size(); ++k)
       basis.row(static_cast<Eigen::Index>(k)) *= coordinate_slope(coordinates[k], point.values[set[k]]) /
                                                  coordinate_slope(coordinates[k], points[0].values[set[k]]);
-    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(basis, Eigen::ComputeThinU);
+    const Singular svd = singular(basis);
     Eigen::Index rank = 0;
-    while (rank < svd.singularValues().size() && svd.singularValues()[rank] > touched) ++rank;
+    while (rank < svd.values.size() && svd.values[rank] > touched) ++rank;
     if (rank != dimension) return 1.0;
-    bases.push_back(svd.matrixU().leftCols(rank));
+    bases.push_back(svd.u.leftCols(rank));
     columns += rank;
   }
   Eigen::MatrixXd all(static_cast<Eigen::Index>(set.size()), columns);
@@ -93,8 +95,8 @@ double misfit(const std::vector<Coordinate>& coordinates, const std::vector<Lost
     all.middleCols(at, basis.cols()) = basis;
     at += basis.cols();
   }
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(all);
-  return dimension < svd.singularValues().size() ? svd.singularValues()[dimension] : 0.0;
+  const Eigen::VectorXd values = singular_values(all);
+  return dimension < values.size() ? values[dimension] : 0.0;
 }
 
 std::string number(double value) { return fmt::format("{:.4g}", value); }
@@ -195,9 +197,9 @@ std::vector<Combination> known_combinations(const std::vector<UnknownQuantity>& 
                                             const std::vector<LostDirections>& points,
                                             const Eigen::MatrixXd& covariance) {
   const Eigen::MatrixXd own = rows_of(points[0].basis, set);
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(own);
+  const Eigen::VectorXd sizes = singular_values(own);
   Eigen::Index dimension = 0;
-  while (dimension < svd.singularValues().size() && svd.singularValues()[dimension] > touched) ++dimension;
+  while (dimension < sizes.size() && sizes[dimension] > touched) ++dimension;
 
   bool nonzero = true;
   for (int k : set)

@@ -1,7 +1,7 @@
 // Lost directions as words: what of several quantities is known although they are not.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <string>
 #include <vector>
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tellegen/estimate/combinations.h"
+#include "tellegen/numeric/decompose.h"
 
 namespace tellegen {
 namespace {
@@ -23,9 +24,9 @@ struct Decomposed {
 Decomposed decompose(const Eigen::MatrixXd& root) {
   Decomposed d;
   if (root.cols() == 0) return d;
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(root, Eigen::ComputeFullV);
-  d.values = svd.singularValues();
-  d.directions = svd.matrixV();
+  const Singular svd = singular(root);
+  d.values = svd.values;
+  d.directions = svd.v;
   while (d.rank < d.values.size() && d.values[d.rank] > zero * d.values[0]) ++d.rank;
   return d;
 }
@@ -49,10 +50,9 @@ void InformationRoot::add(const Eigen::RowVectorXd& slopes_over_noise) {
 
 void InformationRoot::reflect() {
   const Eigen::Index n = rows_.cols();
-  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(rows_);
-  const Eigen::MatrixXd triangle = qr.matrixQR().topRows(n).triangularView<Eigen::Upper>();
+  const Eigen::MatrixXd root = triangle(rows_);
   rows_.setZero();
-  rows_.topRows(n) = triangle;
+  rows_.topRows(n) = root;
   filled_ = n;
 }
 

@@ -13,7 +13,7 @@
 // directions are found at other numbers too, and the coordinate is the one in which they stay the same.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <functional>
 #include <optional>
 #include <string>

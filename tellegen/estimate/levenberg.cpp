@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tellegen/numeric/decompose.h"
+
 namespace tellegen {
 namespace {
 
@@ -31,11 +33,11 @@ Vector undamped_step(const Matrix& normal, const Vector& gradient, const std::ve
     g[i] = scale[i] * gradient[free[i]];
     for (Eigen::Index j = 0; j < n; ++j) a(i, j) = scale[i] * normal(free[i], free[j]) * scale[j];
   }
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(a);
+  const SymmetricEigen eigen = symmetric_eigen(a);
   Vector step = Vector::Zero(n);
   for (Eigen::Index k = 0; k < n; ++k)
-    if (const double value = eigen.eigenvalues()[k]; value > 1e-10)
-      step -= eigen.eigenvectors().col(k) * (eigen.eigenvectors().col(k).dot(g) / value);
+    if (const double value = eigen.values[k]; value > 1e-10)
+      step -= eigen.vectors.col(k) * (eigen.vectors.col(k).dot(g) / value);
   return scale.cwiseProduct(step);
 }
 
@@ -88,7 +90,7 @@ SquaresSearch levenberg_marquardt(const SquaresProblem& problem, Vector start, i
       const double d = diagonal[free[i]];
       a(i, i) += damping * (d > 0.0 ? d : 1.0);
     }
-    const Vector step = a.ldlt().solve(-g);
+    const Vector step = solve_symmetric(a, -g);
     Vector next = search.x;
     for (Eigen::Index i = 0; i < m; ++i) {
       const int k = free[i];

@@ -8,7 +8,7 @@
 // [Madsen 2004].
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <functional>
 #include <string>
 #include <vector>

@@ -7,6 +7,7 @@
 
 #include "tellegen/estimate/follower.h"
 #include "tellegen/estimate/sensor_slopes.h"
+#include "tellegen/numeric/decompose.h"
 #include "tellegen/simulate/initial.h"
 
 namespace tellegen {
@@ -102,9 +103,9 @@ StateKnowledge state_knowledge(const Model& model, const Record& record, const s
     if (!std::all_of(e.parts.begin(), e.parts.end(), is_state)) continue;
     Matrix own = Matrix::Zero(scale.size(), k.lost.cols());
     for (int q : e.parts) own.row(q) = k.lost.row(q);
-    const Eigen::JacobiSVD<Matrix> svd(own, Eigen::ComputeThinU);
+    const Singular svd = singular(own);
     for (std::size_t d = 0; d < e.parts.size() - e.known.size(); ++d)
-      follow(svd.matrixU().col(static_cast<Eigen::Index>(d)));
+      follow(svd.u.col(static_cast<Eigen::Index>(d)));
   }
   for (std::size_t q = 0; q < k.how.size(); ++q)
     if (k.how[q] == Knowledge::How::not_at_all && is_state(static_cast<int>(q)))

@@ -9,6 +9,7 @@
 // guess of the unknowns, would be held against them (published passes are met only so). The second is the
 // terminal equation of each storage component. It is evaluated in full: the padded form printed after (44)
 // drops the inputs.
+#include <Eigen/Cholesky>
 #include <cmath>
 
 #include "tellegen/estimate/filter.h"

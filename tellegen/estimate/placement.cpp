@@ -12,6 +12,7 @@
 #include "tellegen/equations/system.h"
 #include "tellegen/estimate/follower.h"
 #include "tellegen/model/units.h"
+#include "tellegen/numeric/decompose.h"
 #include "tellegen/numeric/exponential.h"
 
 namespace tellegen {
@@ -108,10 +109,8 @@ Linear linearise(const Model& given, const PlacementOptions& options) {
 Matrix hidden_forever(const Matrix& transition, const Matrix& readings) {
   const auto n = transition.rows();
   if (n == 0) return Matrix(0, 0);
-  const Eigen::EigenSolver<Matrix> eigen(transition, false);
   std::vector<std::complex<double>> lasting;
-  for (Eigen::Index k = 0; k < n; ++k) {
-    std::complex<double> value = eigen.eigenvalues()[k];
+  for (std::complex<double> value : eigenvalues(transition)) {
     if (std::abs(value) < 1.0 - 1e-10 || value.imag() < 0.0) continue;
     if (std::abs(value - 1.0) < 1e-6) value = 1.0;
     if (std::none_of(lasting.begin(), lasting.end(), [&](auto v) { return std::abs(v - value) < 1e-9; }))
@@ -119,15 +118,23 @@ Matrix hidden_forever(const Matrix& transition, const Matrix& readings) {
   }
   Matrix found(n, 0);
   for (const std::complex<double> value : lasting) {
-    Eigen::MatrixXcd test(n + readings.rows(), n);
-    test.topRows(n) = transition.cast<std::complex<double>>() - value * Eigen::MatrixXcd::Identity(n, n);
-    const double moves = test.topRows(n).norm(), seen = readings.norm();
-    if (moves > 0.0) test.topRows(n) /= moves;
-    test.bottomRows(readings.rows()) = readings.cast<std::complex<double>>() / (seen > 0.0 ? seen : 1.0);
-    const Eigen::JacobiSVD<Eigen::MatrixXcd> svd(test, Eigen::ComputeFullV);
-    for (Eigen::Index k = 0; k < n; ++k) {
-      if (k < svd.singularValues().size() && svd.singularValues()[k] > 1e-9) continue;
-      for (const Vector& part : {Vector(svd.matrixV().col(k).real()), Vector(svd.matrixV().col(k).imag())}) {
+    // (transition - value) (x + iy) = 0 and readings (x + iy) = 0, in real numbers: rows for both parts.
+    const auto m = readings.rows();
+    Matrix test = Matrix::Zero(2 * (n + m), 2 * n);
+    for (const Eigen::Index part : {0, 1}) {
+      test.block(part * n, part * n, n, n) = transition - value.real() * Matrix::Identity(n, n);
+      test.block(part * n, (1 - part) * n, n, n)
+          .diagonal()
+          .setConstant(part == 0 ? value.imag() : -value.imag());
+      test.block(2 * n + part * m, part * n, m, n) = readings;
+    }
+    const double moves = test.topRows(2 * n).norm(), seen = readings.norm();
+    if (moves > 0.0) test.topRows(2 * n) /= moves;
+    if (seen > 0.0) test.bottomRows(2 * m) /= seen;
+    const Singular svd = singular(test);
+    for (Eigen::Index k = 0; k < 2 * n; ++k) {
+      if (k < svd.values.size() && svd.values[k] > 1e-9) continue;
+      for (const Vector& part : {Vector(svd.v.col(k).head(n)), Vector(svd.v.col(k).tail(n))}) {
         // What is new in it.
         const Vector rest = part - found * (found.transpose() * part);
         if (rest.norm() < 1e-6) continue;
@@ -248,9 +255,7 @@ LongRunCovariance::Answer LongRunCovariance::of(Vector target, Matrix readings) 
       break;
     }
     // What is left when nobody asks for these directions.
-    const Eigen::HouseholderQR<Matrix> qr(hidden);
-    const Matrix q = qr.householderQ();
-    const Matrix rest = q.rightCols(a.rows() - hidden.cols());
+    const Matrix rest = orthogonal(hidden, a.rows()).rightCols(a.rows() - hidden.cols());
     a = (rest.transpose() * a * rest).eval();
     h = (rest.transpose() * h * rest).eval();
     prior = (rest.transpose() * prior * rest).eval();
@@ -266,8 +271,8 @@ LongRunCovariance::Answer LongRunCovariance::of(Vector target, Matrix readings) 
   int settled = 0;
   for (int k = 0; k < longest; ++k) {
     // 2^k steps from the prior, then one reading.
-    const Matrix predicted = symmetric(h + a * prior * (one + g * prior).partialPivLu().solve(a.transpose()));
-    const Matrix known = predicted * (one + information * predicted).partialPivLu().inverse();
+    const Matrix predicted = symmetric(h + a * prior * solve(one + g * prior, a.transpose()));
+    const Matrix known = predicted * inverse(one + information * predicted);
     const double variance = target.dot(symmetric(known) * target);
     if (!std::isfinite(variance)) return answer;
     if (k <= long_time) answer.order = variance;
@@ -279,9 +284,8 @@ LongRunCovariance::Answer LongRunCovariance::of(Vector target, Matrix readings) 
     }
     last = variance;
     // Twice the same.
-    const Eigen::PartialPivLU<Matrix> hg(one + h * g);
-    const Matrix ha = hg.solve(a), hh = hg.solve(h);
-    const Matrix gg = (one + g * h).partialPivLu().solve(g);
+    const Matrix hg = inverse(one + h * g), ha = hg * a, hh = hg * h;
+    const Matrix gg = solve(one + g * h, g);
     const Matrix next_h = symmetric(h + a * hh * a.transpose());
     const Matrix next_g = symmetric(g + a.transpose() * gg * a);
     a = a * ha;

@@ -18,7 +18,7 @@
 // Control 28.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,5 +1,7 @@
 #include "tellegen/estimate/smoother.h"
 
+#include "tellegen/numeric/decompose.h"
+
 namespace tellegen {
 
 void Smoother::keep(const Belief& corrected, const Matrix& transition, const Belief& predicted) {
@@ -16,7 +18,7 @@ void Smoother::back(const Step& step, Belief& smooth) {
   for (Eigen::Index k = 0; k < scale.size(); ++k)
     if (scale[k] == 0.0) scaled(k, k) = 1.0;
   const Matrix right = scale.asDiagonal() * step.transition * step.corrected.p;
-  const Matrix gain = (scale.asDiagonal() * scaled.ldlt().solve(right)).transpose();
+  const Matrix gain = (scale.asDiagonal() * solve_symmetric(scaled, right)).transpose();
   smooth.x = step.corrected.x + gain * (smooth.x - step.predicted.x);
   smooth.p = step.corrected.p + gain * (smooth.p - step.predicted.p) * gain.transpose();
   smooth.p = (0.5 * (smooth.p + smooth.p.transpose())).eval();

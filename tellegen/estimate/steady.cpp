@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "tellegen/estimate/filter.h"
+#include "tellegen/numeric/decompose.h"
 
 namespace tellegen {
 namespace {
@@ -67,7 +68,7 @@ class SteadyFilter : public Filter {
     const Matrix h = point_.readings_by_state;
     Matrix a = phi_.transpose(), b = h.transpose() * r.asDiagonal() * h, p = q_.asDiagonal();
     for (int round = 0; round < 60; ++round) {
-      const Matrix w = (Matrix::Identity(n, n) + b * p).partialPivLu().inverse();
+      const Matrix w = inverse(Matrix::Identity(n, n) + b * p);
       const Matrix next_a = a * w * a;
       const Matrix next_b = b + a * w * b * a.transpose();
       const Matrix next = p + a.transpose() * p * w * a;
@@ -103,7 +104,7 @@ class SteadyFilter : public Filter {
     }
     Matrix s = h * predicted_ * h.transpose();
     s.diagonal() += r;
-    return gains_[mask] = s.ldlt().solve(h * predicted_).transpose();
+    return gains_[mask] = solve_symmetric(s, h * predicted_).transpose();
   }
 
   Matrix predicted_, h_;

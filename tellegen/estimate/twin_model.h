@@ -9,7 +9,7 @@
 // where a compiler exists, evaluates all of them at once.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/LU>
 #include <memory>
 #include <string>
 #include <vector>

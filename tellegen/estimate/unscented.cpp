@@ -1,6 +1,7 @@
 // Sigma points instead of derivatives: mean and covariance of the states after a step, and of the readings,
 // are those of 2n + 1 points that have the belief's mean and covariance. [Julier, Uhlmann 2004] Proc. IEEE
 // 92, 401.
+#include <Eigen/Cholesky>
 #include <cmath>
 
 #include "tellegen/estimate/filter.h"

@@ -11,7 +11,7 @@
 // stage at a time.
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -20,6 +20,7 @@
 #include "tellegen/equations/explicit_form.h"
 #include "tellegen/equations/exponentials.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/numeric/decompose.h"
 #include "tellegen/program/batch.h"
 #include "tellegen/program/rk4_loop.h"
 #include "tellegen/simulate/discrete.h"
@@ -448,11 +449,9 @@ class ExplicitRk4 : public Integrator {
         a(i, j) = (up[static_cast<std::size_t>(i)] - down[static_cast<std::size_t>(i)]) / (2.0 * by);
     }
     if (!a.allFinite()) return;
-    const Eigen::VectorXcd sigma = a.eigenvalues();
     double fastest = 0.0;
     stable_step_ = std::numeric_limits<double>::infinity();
-    for (long i = 0; i < n; ++i) {
-      const std::complex<double> s = sigma[i];
+    for (const std::complex<double> s : eigenvalues(a)) {
       fastest = std::max(fastest, std::abs(s));
       if (s.real() >= -1e-6 * std::abs(s)) continue;  // nothing to be kept stable
       const auto grows = [&](double h) {
