@@ -7,6 +7,7 @@
 #include "tellegen/equations/sensitivity_graph.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/simulate/initial.h"
+#include "tellegen/simulate/start_derivatives.h"
 
 namespace tellegen {
 namespace {

@@ -10,6 +10,7 @@
 #include "tellegen/sensitivity/run.h"
 #include "tellegen/sensitivity/step_derivative.h"
 #include "tellegen/simulate/network_integrator.h"
+#include "tellegen/simulate/start_derivatives.h"
 
 namespace tellegen {
 

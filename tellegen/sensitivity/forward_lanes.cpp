@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tellegen/model/observers.h"
+#include "tellegen/simulate/start_derivatives.h"
 
 namespace tellegen {
 namespace {

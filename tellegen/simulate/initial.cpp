@@ -10,225 +10,10 @@
 #include "tellegen/equations/explain.h"
 #include "tellegen/numeric/null_space.h"
 #include "tellegen/simulate/discrete.h"
+#include "tellegen/simulate/given_start.h"
 
 namespace tellegen {
 namespace {
-
-struct Given {
-  enum class What : char { nothing, value, steady, condition } what = What::nothing;
-  double value = 0.0;
-  bool by_user = false;  // not merely a kind's default
-  Expr formula;          // of the value, in the model's parameters
-  int condition = -1;    // in the list of conditions
-};
-
-// What holds at the start in place of a value: an equation of columns, rates and parameters.
-struct StartCondition {
-  Expr residual;                             // in columns, rates and numbers
-  std::vector<std::pair<int, Expr>> slopes;  // by column, or by n + rate
-  Expr with_parameters;                      // the same with the model's parameters as symbols
-  std::string text;
-  Place place;
-  bool such_that = false;  // for one variable, whose value is known roughly
-};
-
-Expr rate_symbol(Pool& pool, std::int32_t k) { return pool.symbol(fmt::format("~rate{}", k)); }
-
-std::unordered_map<std::string, std::int32_t> rates_by_name(const EquationSystem& system) {
-  std::unordered_map<std::string, std::int32_t> found;
-  for (std::int32_t k = 0; k < static_cast<std::int32_t>(system.rates.size()); ++k)
-    found[rate_name(system, k)] = k;
-  return found;
-}
-
-// A condition in full names, made ready to be evaluated.
-StartCondition make_condition(const EquationSystem& system,
-                              const std::unordered_map<std::string, std::int32_t>& rates, Expr full,
-                              std::string text, const Place& place) {
-  const Model& model = *system.model;
-  Pool& pool = *model.pool;
-  StartCondition result{{}, {}, {}, std::move(text), place};
-  full = expand_names(model, full);
-  ExprMap<double> parameters;
-  for (const ModelParameter& p : model.parameters) parameters[p.symbol] = p.number;
-  ExprMap<Expr> columns, numbers;
-  for (Expr s : symbols_of(std::span(&full, 1))) {
-    const std::string& name = s.name();
-    if (name == "t") continue;
-    if (const auto p = parameters.find(s); p != parameters.end()) {
-      numbers[s] = pool.number(p->second);
-    } else if (name.starts_with("der(")) {
-      const auto found = rates.find(name.substr(4, name.size() - 5));
-      if (found == rates.end())
-        throw ModelError(
-            {place,
-             "T320",
-             fmt::format("the condition '{}' has the rate of '{}', which is not differentiated anywhere",
-                         result.text, name.substr(4, name.size() - 5)),
-             {}});
-      columns[s] = rate_symbol(pool, found->second);
-    } else {
-      columns[s] = in_columns(system, s);
-    }
-  }
-  result.with_parameters = substitute(full, columns);
-  result.residual = substitute(result.with_parameters, numbers);
-  const std::int32_t n = system.size();
-  for (Expr s : symbols_of(std::span(&result.residual, 1))) {
-    if (s.name() == "t") continue;
-    const bool rate = s.name()[0] == '~';
-    const int column = rate ? n + std::stoi(s.name().substr(5)) : std::stoi(s.name().substr(1));
-    result.slopes.push_back({column, derivative(result.residual, s)});
-  }
-  return result;
-}
-
-// What is said about every differentiated variable: by the component's parameters, or by [initial].
-std::vector<Given> given_values(const EquationSystem& system) {
-  const Model& model = *system.model;
-  std::vector<Given> given(system.rates.size());
-  for (const Group& group : system.groups) {
-    if (group.kind < 0) continue;
-    const Kind& kind = model.kinds[group.kind];
-    for (std::size_t k = 0; k < group.rated.size(); ++k)
-      for (const KindInitial& initial : kind.initial) {
-        if (!(initial.variable == group.symbols[group.rated[k]].symbol)) continue;
-        const auto used = symbols_of(std::span(&initial.value, 1));
-        for (std::int32_t m = 0; m < group.size(); ++m) {
-          const Component& component = model.components[group.components[m]];
-          ExprMap<double> numbers;
-          ExprMap<Expr> formulas;
-          bool known = true, by_user = false;
-          for (Expr s : used)
-            for (std::size_t p = 0; p < kind.parameters.size(); ++p)
-              if (kind.parameters[p].name == s.name()) {
-                const ParameterValue& v = component.values[p];
-                known = known && v.value;
-                numbers[s] = v.number;
-                formulas[s] = v.value;
-                const Expr fallback = kind.parameters[p].fallback;
-                by_user = by_user || !(fallback && fallback.is_number(v.number));
-              }
-          if (known)
-            given[group.first_rate[m] + k] = {Given::What::value, evaluate(initial.value, numbers), by_user,
-                                              substitute(initial.value, formulas)};
-        }
-      }
-  }
-  if (model.initial.empty()) return given;
-  const auto rate_by_name = rates_by_name(system);
-  ExprMap<double> numbers;
-  for (const ModelParameter& p : model.parameters) numbers[p.symbol] = p.number;
-  for (const ModelInitial& initial : model.initial)
-    if (const auto found = rate_by_name.find(initial.variable); found != rate_by_name.end()) {
-      Given& g = given[found->second];
-      if (initial.condition)  // for now: the value is where to look for it
-        g = {Given::What::condition, evaluate(initial.value, numbers), true, {}};
-      else if (initial.value)
-        g = {Given::What::value, evaluate(initial.value, numbers), true, initial.value};
-      else
-        g = {Given::What::steady, 0.0, true, {}};
-    }
-  return given;
-}
-
-// d(given value)/dp of every differentiated variable.
-std::vector<Slopes> given_slopes(const EquationSystem& system, std::span<const int> wrt) {
-  const ParameterSlopes slopes(*system.model, wrt);
-  std::vector<Slopes> result;
-  for (const Given& g : given_values(system)) result.push_back(slopes.of(g.formula));
-  return result;
-}
-
-// A node whose potential the user gave.
-struct ForcedNode {
-  std::int32_t column = 0;
-  double value = 0.0;
-  Expr formula;  // of the value, in parameters
-  std::string name;
-  Place place;
-};
-
-std::vector<ForcedNode> forced_nodes(const EquationSystem& system) {
-  const Model& model = *system.model;
-  ExprMap<double> numbers;
-  for (const ModelParameter& p : model.parameters) numbers[p.symbol] = p.number;
-  std::vector<ForcedNode> forced;
-  for (const ModelInitial& initial : model.initial) {
-    const auto ref = find_variable(model, initial.variable);
-    if (!initial.value || !ref || ref->what != VariableRef::What::node) continue;
-    const auto c = system.node_column(system.graph.graph_node[ref->node]);
-    if (c >= 0)
-      forced.push_back({c, evaluate(initial.value, numbers), initial.value, initial.variable, initial.place});
-  }
-  return forced;
-}
-
-// What [initial] says in equations: { such_that = ... }, and the [steady] of a component's kind. Variables
-// whose values they replace are marked.
-std::vector<StartCondition> given_conditions(const EquationSystem& system, const Storage& storage,
-                                             std::vector<Given>& given) {
-  const Model& model = *system.model;
-  std::vector<StartCondition> conditions;
-  if (model.initial.empty() && model.steady.empty()) return conditions;
-  const auto rates = rates_by_name(system);
-  for (const ModelSteady& steady : model.steady) {
-    const Kind& kind = model.kinds[model.components[steady.component].kind];
-    struct Equation {
-      Expr full;
-      std::vector<std::int32_t> rates;
-      const KindEquation* said;
-    };
-    std::vector<Equation> equations;
-    std::vector<std::int32_t> freed;
-    for (const KindEquation& e : kind.steady) {
-      Equation equation{in_full_names(model, steady.component, e.residual), {}, &e};
-      for (Expr s : symbols_of(std::span(&equation.full, 1)))
-        if (s.name().starts_with("der("))
-          if (const auto found = rates.find(s.name().substr(4, s.name().size() - 5)); found != rates.end()) {
-            equation.rates.push_back(found->second);
-            if (std::find(freed.begin(), freed.end(), found->second) == freed.end())
-              freed.push_back(found->second);
-          }
-      equations.push_back(std::move(equation));
-    }
-    // Where a variable has no state of its own (the third current of three wires), the last equation with its
-    // rate says nothing new.
-    for (std::int32_t k : freed) {
-      if (given[k].what == Given::What::value && given[k].by_user && !storage.is_state[k])
-        given[k].by_user = false;
-      if (storage.is_state[k]) continue;
-      given[k] = {};
-      for (auto e = equations.rbegin(); e != equations.rend(); ++e)
-        if (std::find(e->rates.begin(), e->rates.end(), k) != e->rates.end()) {
-          equations.erase(std::next(e).base());
-          break;
-        }
-    }
-    std::erase_if(freed, [&](std::int32_t k) { return !storage.is_state[k]; });
-    for (std::size_t k = 0; k < freed.size() && k < equations.size(); ++k) {
-      Given& g = given[freed[k]];
-      g = {Given::What::condition, g.value, true, {}, static_cast<int>(conditions.size())};
-      conditions.push_back(
-          make_condition(system, rates, equations[k].full, equations[k].said->text, steady.place));
-    }
-  }
-  for (const ModelInitial& initial : model.initial) {
-    if (!initial.condition) continue;
-    const auto found = rates.find(initial.variable);
-    if (found == rates.end() || !storage.is_state[found->second])
-      throw ModelError(
-          {initial.place,
-           "T320",
-           fmt::format("'{}' is not a state, so no condition can take the place of its initial value",
-                       initial.variable),
-           {}});
-    given[found->second].condition = static_cast<int>(conditions.size());
-    conditions.push_back(make_condition(system, rates, initial.condition, initial.text, initial.place));
-    conditions.back().such_that = true;
-  }
-  return conditions;
-}
 
 // Why there are no initial values.
 struct Why {
@@ -258,7 +43,7 @@ class InitialProblem {
   InitialProblem(Tableau& tableau, const Storage& storage)
       : tableau_(tableau), system_(tableau.system()), storage_(storage), given_(system_.rates.size()) {
     for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) prescribed_.push_back(k);
-    for (Given& g : given_) g.what = Given::What::value;
+    for (GivenStart& g : given_) g.what = GivenStart::What::value;
     prepare();
   }
 
@@ -292,7 +77,7 @@ class InitialProblem {
   }
   std::int32_t total() const { return total_; }
   bool takes_state(std::int32_t k) const {
-    return redundant_of_[k] < 0 && given_[prescribed_[k]].what == Given::What::value;
+    return redundant_of_[k] < 0 && given_[prescribed_[k]].what == GivenStart::What::value;
   }
   const SparseLu& lu() const { return *lu_; }
 
@@ -373,8 +158,8 @@ class InitialProblem {
  private:
   const StartCondition* condition_of(std::int32_t k) const {
     if (redundant_of_[k] >= 0) return nullptr;
-    const Given& g = given_[prescribed_[k]];
-    return g.what == Given::What::condition ? &conditions_[g.condition] : nullptr;
+    const GivenStart& g = given_[prescribed_[k]];
+    return g.what == GivenStart::What::condition ? &conditions_[g.condition] : nullptr;
   }
   bool near(const StartCondition& c) const { return held_near_ && c.such_that; }
   ExprMap<double> numbers_at_point() const {
@@ -415,7 +200,7 @@ class InitialProblem {
     if (row < n_) return row_name(system_, row);
     if (row < first_forced_) {
       const std::int32_t k = row - n_;
-      const bool given = redundant_of_[k] < 0 && given_[prescribed_[k]].what == Given::What::value;
+      const bool given = redundant_of_[k] < 0 && given_[prescribed_[k]].what == GivenStart::What::value;
       if (redundant_of_[k] >= 0) return "rate of " + rate_name(system_, k) + ", which follows from others";
       if (const StartCondition* c = condition_of(k))
         return fmt::format("condition '{}' for the start", c->text);
@@ -461,11 +246,11 @@ class InitialProblem {
   void prefer_what_was_given() {
     for (const bool by_user : {true, false})
       for (const RedundantRate& r : storage_.redundant) {
-        if (given_[r.rate].what != Given::What::value || given_[r.rate].by_user != by_user) continue;
+        if (given_[r.rate].what != GivenStart::What::value || given_[r.rate].by_user != by_user) continue;
         for (const auto& term : r.terms) {
           if (term.rate < 0 || !storage_.is_state[term.rate] || prescribed_[term.rate] != term.rate) continue;
-          const Given& state = given_[term.rate];
-          if (state.by_user || (!by_user && state.what != Given::What::nothing)) continue;
+          const GivenStart& state = given_[term.rate];
+          if (state.by_user || (!by_user && state.what != GivenStart::What::nothing)) continue;
           prescribed_[term.rate] = r.rate;
           break;
         }
@@ -484,7 +269,7 @@ class InitialProblem {
         builder.add(n_ + k, n_ + k);
         for (const auto& term : storage_.redundant[redundant_of_[k]].terms)
           if (term.rate >= 0) builder.add(n_ + k, n_ + term.rate);
-      } else if (given_[prescribed_[k]].what == Given::What::value) {
+      } else if (given_[prescribed_[k]].what == GivenStart::What::value) {
         const Rate& r = system_.rates[prescribed_[k]];
         const Group& group = system_.groups[r.group];
         builder.add(n_ + k, group.plus[r.symbol][r.member]);
@@ -515,7 +300,7 @@ class InitialProblem {
       } else if (const StartCondition* c = condition_of(k)) {
         extra += static_cast<std::int32_t>(c->slopes.size()) + 2;
       } else {
-        extra += given_[prescribed_[k]].what == Given::What::value ? 2 : 1;
+        extra += given_[prescribed_[k]].what == GivenStart::What::value ? 2 : 1;
       }
     }
     extra += 2 * static_cast<std::int32_t>(forced_.size());
@@ -612,7 +397,7 @@ class InitialProblem {
     for (std::size_t k = 0; k < null.rows.size(); ++k) {
       const std::int32_t row = null.rows[k].index;
       if (k < most) fault.details.push_back("  the " + equation(row));
-      if (row >= n_ && row < first_forced_ && given_[prescribed_[row - n_]].what != Given::What::value)
+      if (row >= n_ && row < first_forced_ && given_[prescribed_[row - n_]].what != GivenStart::What::value)
         steady.push_back(rate_name(system_, row - n_));
       const int c = row < n_ ? component_of_row(system_, row) : -1;
       if (c < 0) continue;
@@ -643,7 +428,8 @@ class InitialProblem {
       const Rate& r = system_.rates[k];
       const Group& group = system_.groups[r.group];
       const LocalSymbol& s = group.symbols[r.symbol];
-      if (given_[k].what != Given::What::value && given_[k].what != Given::What::condition) continue;
+      if (given_[k].what != GivenStart::What::value && given_[k].what != GivenStart::What::condition)
+        continue;
       const int c = group.components[r.member];
       if (s.what == LocalSymbol::What::across)
         across[system_.graph.first_edge[c] + s.index] = given_[k].value;
@@ -697,7 +483,7 @@ class InitialProblem {
         row = z_[n_ + k] - source_rate_[redundant_of_[k]];
         for (const auto& term : storage_.redundant[redundant_of_[k]].terms)
           if (term.rate >= 0) row -= term.sign * z_[n_ + term.rate];
-      } else if (given_[prescribed_[k]].what == Given::What::value) {
+      } else if (given_[prescribed_[k]].what == GivenStart::What::value) {
         row = tableau_.rate_value(std::span(z_).first(n_), prescribed_[k]) - given_[prescribed_[k]].value;
       } else {
         row = z_[n_ + k];
@@ -733,7 +519,7 @@ class InitialProblem {
         put(1.0);
         for (const auto& term : storage_.redundant[redundant_of_[k]].terms)
           if (term.rate >= 0) put(-term.sign);
-      } else if (given_[prescribed_[k]].what == Given::What::value) {
+      } else if (given_[prescribed_[k]].what == GivenStart::What::value) {
         put(1.0);
         put(-1.0);
       } else {
@@ -814,9 +600,9 @@ class InitialProblem {
     state.rates.assign(z_.begin() + n_, z_.begin() + first_forced_);
     std::vector<Fault> faults;
     for (const RedundantRate& r : storage_.redundant) {
-      const Given& g = given_[r.rate];
+      const GivenStart& g = given_[r.rate];
       const double value = tableau_.rate_value(state.x, r.rate);
-      if (g.what != Given::What::value || !g.by_user) continue;
+      if (g.what != GivenStart::What::value || !g.by_user) continue;
       if (std::abs(value - g.value) <= 1e-6 * (std::abs(value) + std::abs(g.value)) + 1e-12) continue;
       const Rate& rate = system_.rates[r.rate];
       const Component& c = system_.model->components[system_.groups[rate.group].components[rate.member]];
@@ -851,7 +637,7 @@ class InitialProblem {
   Tableau& tableau_;
   const EquationSystem& system_;
   const Storage& storage_;
-  std::vector<Given> given_;
+  std::vector<GivenStart> given_;
   std::vector<StartCondition> conditions_;
   std::vector<ForcedNode> forced_;        // after the rates: what flows into each of these nodes
   std::vector<std::int32_t> prescribed_;  // per state: the rate whose given value its row holds
@@ -933,90 +719,6 @@ void ConsistentDirections::solve_transposed(std::span<double> b) const {
 }
 std::vector<DerivativeEntry> ConsistentDirections::rate_entries(std::span<const int> wrt, double t) const {
   return problem_->rate_entries(wrt, t, at_ == At::start);
-}
-
-// One solution of the linear equations: its right-hand sides for all parameters and discrete variables.
-struct StartDerivatives::Stage {
-  ConsistentDirections directions;
-  std::vector<DerivativeEntry> by_parameter, by_held;  // of by_held `parameter` is the discrete variable
-};
-
-StartDerivatives::~StartDerivatives() = default;
-StartDerivatives::StartDerivatives(Tableau& tableau, const Storage& storage, const InitialState& state,
-                                   std::span<const int> wrt)
-    : system_(tableau.system()), count_(static_cast<int>(wrt.size())) {
-  using At = ConsistentDirections::At;
-  const ParameterDerivatives derivatives(system_, wrt);
-  const auto add_stage = [&](At at) {
-    Stage stage{ConsistentDirections(tableau, storage, at), {}, {}};
-    good_ = good_ && stage.directions.factor(state, 0.0);
-    derivatives.evaluate(tableau, state.x, state.rates, 0.0, stage.by_parameter);
-    for (DerivativeEntry& e : stage.by_parameter) e.value = -e.value;
-    for (const DerivativeEntry& e : stage.directions.rate_entries(wrt, 0.0)) stage.by_parameter.push_back(e);
-    for (std::size_t k = 0; k < system_.discrete.size(); ++k) {
-      const Discrete& d = system_.discrete[k];
-      const auto pairs = tableau.parameter_entries(d.group);
-      const auto slopes = tableau.by_own_parameters(d.group, d.member, state.x, state.rates, 0.0);
-      for (std::size_t i = 0; i < pairs.size(); ++i)
-        if (pairs[i].second == held_slot(system_, d))
-          stage.by_held.push_back({system_.groups[d.group].first_row[d.member] + pairs[i].first,
-                                   static_cast<int>(k), -slopes[i]});
-    }
-    stages_.push_back(std::move(stage));
-  };
-  add_stage(At::start);
-  if (!forced_nodes(system_).empty()) add_stage(At::event);
-}
-
-void StartDerivatives::forward(std::span<const double> held, std::vector<double>& x,
-                               std::vector<double>& rates) const {
-  const auto n = static_cast<std::size_t>(system_.size()), r = system_.rates.size();
-  x.assign(n * count_, 0.0);
-  rates.assign(r * count_, 0.0);
-  std::vector<double> b;
-  for (int p = 0; p < count_; ++p) {
-    std::vector<double> states;
-    for (const Stage& stage : stages_) {
-      b.assign(stage.directions.size(), 0.0);
-      for (const DerivativeEntry& e : stage.by_parameter)
-        if (e.parameter == p) b[e.row] += e.value;
-      for (const DerivativeEntry& e : stage.by_held) b[e.row] += e.value * held[e.parameter * count_ + p];
-      for (std::size_t k = 0; k < states.size(); ++k)
-        if (stage.directions.is_state(static_cast<std::int32_t>(k))) b[n + k] += states[k];
-      stage.directions.solve(b);
-      states.clear();
-      for (const Rate& rate : system_.rates)
-        states.push_back(symbol_value(system_.groups[rate.group], rate.symbol, rate.member, b));
-    }
-    std::copy_n(b.begin(), n, x.begin() + static_cast<long>(n) * p);
-    std::copy_n(b.begin() + static_cast<long>(n), r, rates.begin() + static_cast<long>(r) * p);
-  }
-}
-
-void StartDerivatives::backward(std::span<const double> x, std::span<const double> rates, std::span<double> p,
-                                std::span<double> held) const {
-  const auto n = static_cast<std::size_t>(system_.size());
-  std::vector<double> b;
-  for (std::size_t k = stages_.size(); k-- > 0;) {
-    const Stage& stage = stages_[k];
-    std::vector<double> next(stage.directions.size(), 0.0);
-    if (k + 1 == stages_.size()) {
-      std::copy(x.begin(), x.end(), next.begin());
-      std::copy(rates.begin(), rates.end(), next.begin() + static_cast<long>(n));
-    } else {  // the later stage took the states from here
-      for (std::size_t i = 0; i < system_.rates.size(); ++i) {
-        if (!stages_[k + 1].directions.is_state(static_cast<std::int32_t>(i))) continue;
-        const Rate& rate = system_.rates[i];
-        const Group& group = system_.groups[rate.group];
-        if (const auto c = group.plus[rate.symbol][rate.member]; c >= 0) next[c] += b[n + i];
-        if (const auto c = group.minus[rate.symbol][rate.member]; c >= 0) next[c] -= b[n + i];
-      }
-    }
-    b.swap(next);
-    stage.directions.solve_transposed(b);
-    for (const DerivativeEntry& e : stage.by_parameter) p[e.parameter] += e.value * b[e.row];
-    for (const DerivativeEntry& e : stage.by_held) held[e.parameter] += e.value * b[e.row];
-  }
 }
 
 }  // namespace tellegen

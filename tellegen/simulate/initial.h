@@ -81,24 +81,4 @@ class ConsistentDirections {
   At at_;
 };
 
-// d(x, rates)/dp at the start of a run, and back: p += what x and rates contribute.
-class StartDerivatives {
- public:
-  StartDerivatives(Tableau& tableau, const Storage& storage, const InitialState& state,
-                   std::span<const int> wrt);
-  ~StartDerivatives();
-  bool good() const { return good_; }  // false: singular
-  // Discrete variables may move too: held[discrete * parameters + parameter].
-  void forward(std::span<const double> held, std::vector<double>& x, std::vector<double>& rates) const;
-  void backward(std::span<const double> x, std::span<const double> rates, std::span<double> p,
-                std::span<double> held) const;
-
- private:
-  struct Stage;
-  std::vector<Stage> stages_;  // two where nodes were held until just before the start
-  const EquationSystem& system_;
-  int count_;
-  bool good_ = true;
-};
-
 }  // namespace tellegen

@@ -6,7 +6,7 @@
 
 #include "tellegen/equations/test_text.h"
 #include "tellegen/model/parameters.h"
-#include "tellegen/simulate/initial.h"
+#include "tellegen/simulate/start_derivatives.h"
 
 namespace tellegen {
 namespace {
