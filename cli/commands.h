@@ -32,7 +32,6 @@ inline constexpr std::string_view tellegen_calibrate = "tellegen calibrate";
 inline constexpr std::string_view tellegen_estimate = "tellegen estimate";
 inline constexpr std::string_view tellegen_synthesize = "tellegen synthesize";
 inline constexpr std::string_view tellegen_report = "tellegen report";
-inline constexpr std::string_view tellegen_benchmark_circuits = "tellegen benchmark circuits";
 
 void add_simulate(CLI::App& command);
 void add_sweep(CLI::App& command);
@@ -47,7 +46,6 @@ void add_calibrate(CLI::App& command);
 void add_estimate(CLI::App& command);
 void add_synthesize(CLI::App& command);
 void add_report(CLI::App& command);
-void add_benchmark(CLI::App& command);
 
 class StudyError : public std::runtime_error {
  public:

@@ -1,17 +1,15 @@
-#include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
 
-#include "cli/commands.h"
-#include "tellegen/simulate/initial.h"
+#include "cli/program.h"
 
 namespace tellegen {
 namespace {
-
-struct Command {
-  const char *name, *summary;
-  void (*add)(CLI::App& command);
-};
 
 constexpr Command commands[] = {
     {"simulate", "run a model over time; write, plot and compare what comes out", add_simulate},
@@ -29,50 +27,24 @@ constexpr Command commands[] = {
     {"equations", "write a model's equations out, and those of its sensitivities", add_equations},
     {"convert", "write the model file that a SPICE netlist or a [stack] stands for", add_convert},
     {"library", "list the kinds there are, or show one with its equations", add_library},
-    {"benchmark", "measure speed and error against published results and other programs", add_benchmark},
+    {"benchmark", "measure speed and error against published results and other programs", [](CLI::App&) {}},
 };
 
-int fail(int code, const std::string& text) {
-  std::fflush(stdout);
-  fmt::print(stderr, "{}\n", text);
-  return code;
-}
-
-int run(int count, char** arguments) {
-  CLI::App app{"Tellegen: simulation of physical systems by their linear graph", "tellegen"};
-  app.set_version_flag("--version", "tellegen " TELLEGEN_VERSION);
-  app.get_formatter()->column_width(34);
-  for (const auto& [label, said] : {std::pair{"OPTIONS", "options"},
-                                    {"SUBCOMMAND", "COMMAND"},
-
-                                    {"Positionals", "Arguments"},
-                                    {"REQUIRED", ""},
-                                    {"TEXT", ""}})
-    app.get_formatter()->label(label, said);
-  app.footer(
-      "tellegen COMMAND --help tells what a command takes.\n"
-      "Quantities carry units: 1ms, \"30.47 mK/W\"; a bare number is SI.\n"
-      "Exit code: 0 done, 1 the study failed, 2 the input was wrong.\n");
-  for (const Command& command : commands)
-    command.add(*app.add_subcommand(command.name, command.summary)->group("Commands"));
-  if (count == 1) return fail(2, app.help());
-  try {
-    app.parse(count, arguments);
-    return 0;
-  } catch (const CLI::Success& asked) {  // --help, --version
-    return app.exit(asked);
-  } catch (const CLI::ParseError& error) {
-    return fail(2, parse_fault(app, error).what());
-  } catch (const StudyError& error) {
-    return fail(1, error.what());
-  } catch (const SimulationError& error) {
-    return fail(1, fmt::format("T410: {}", error.what()));
-  } catch (const std::exception& error) {  // ModelError among them
-    return fail(2, error.what());
-  }
+// The benchmarks are a program of their own, beside this one: its build takes what users need not wait for.
+int run_benchmarks(char** arguments) {
+  const std::filesystem::path program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "tellegen-benchmark";
+  execv(program.c_str(), arguments);
+  std::fprintf(stderr,
+               "tellegen benchmark: T402: cannot run '%s': %s\n  cmake --build --preset release builds it\n",
+               program.c_str(), std::strerror(errno));
+  return 2;
 }
 
 }  // namespace
 }  // namespace tellegen
 
-int main(int count, char** arguments) { return tellegen::run(count, arguments); }
+int main(int count, char** arguments) {
+  if (count > 1 && std::string_view(arguments[1]) == "benchmark") return tellegen::run_benchmarks(arguments);
+  return tellegen::run_program(tellegen::commands, count, arguments);
+}

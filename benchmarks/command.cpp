@@ -15,20 +15,20 @@
 #include "benchmarks/sweep.h"
 #include "benchmarks/twin.h"
 #include "cli/arguments.h"
-#include "cli/commands.h"
+#include "cli/program.h"
 
 namespace tellegen {
 namespace {
 
+constexpr std::string_view circuits_command = "tellegen benchmark circuits";
+
 void run(const CircuitsOptions& options) {
   std::vector<std::string> known;
   for (const SectionName& section : circuits_sections()) known.emplace_back(section.name);
-  for (const std::string& name : options.only)
-    check_choice({tellegen_benchmark_circuits, "--only"}, name, known);
-  if (!options.json.empty()) check_writable({tellegen_benchmark_circuits, "--json"}, options.json, {".json"});
+  for (const std::string& name : options.only) check_choice({circuits_command, "--only"}, name, known);
+  if (!options.json.empty()) check_writable({circuits_command, "--json"}, options.json, {".json"});
   if (run_circuits(options)) return;
-  throw StudyError(std::string(tellegen_benchmark_circuits), "answers disagree; the report above says which",
-                   {});
+  throw StudyError(std::string(circuits_command), "answers disagree; the report above says which", {});
 }
 
 void run_readers_command(const ReadersOptions& options) {
@@ -208,3 +208,10 @@ void add_benchmark(CLI::App& command) {
 }
 
 }  // namespace tellegen
+
+int main(int count, char** arguments) {
+  constexpr tellegen::Command commands[] = {
+      {"benchmark", "measure speed and error against published results and other programs",
+       tellegen::add_benchmark}};
+  return tellegen::run_program(commands, count, arguments);
+}
