@@ -7,6 +7,7 @@
 
 #include "tellegen/estimate/coordinate.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/numeric/decompose.h"
 
 namespace tellegen {
 namespace {
@@ -200,16 +201,16 @@ void TwinModel::eliminate_unknowns(MinimalForm& form, std::vector<std::vector<Ex
         if (!numbers.contains(s)) return;
       tangent(static_cast<long>(i), static_cast<long>(j)) = tellegen::evaluate(slope, numbers);
     }
-  const Eigen::FullPivLU<Matrix> lu(tangent);
-  if (!lu.isInvertible()) return;
-  const Matrix inverse = lu.inverse();
+  const Eigen::VectorXd sizes = singular_values(tangent);
+  if (!(sizes[sizes.size() - 1] > 1e-15 * sizes[0])) return;
+  const Matrix solved = inverse(tangent);
   ExprMap<Expr> none, found;
   for (Expr w : form.unknowns) none[w] = pool.number(0);
   for (std::size_t i = 0; i < m; ++i) {
     std::vector<Expr> terms;
-    const double largest = inverse.row(static_cast<long>(i)).cwiseAbs().maxCoeff();
+    const double largest = solved.row(static_cast<long>(i)).cwiseAbs().maxCoeff();
     for (std::size_t j = 0; j < m; ++j) {
-      const double entry = inverse(static_cast<long>(i), static_cast<long>(j));
+      const double entry = solved(static_cast<long>(i), static_cast<long>(j));
       if (entry == 0.0) continue;
       // What cancels up to rounding is none, where the rows are of like size.
       if (std::abs(entry) < 1e-15 * largest && std::abs(entry) < 1e-15) continue;
