@@ -179,9 +179,10 @@ void run_forms(Report& report, bool quick) {
         errors.push_back(r.failure.empty() && error < 1 ? cell(error) : "unstable");
         times.push_back(
             cell(1e9 * r.seconds / static_cast<double>(std::max<std::int64_t>(1, r.statistics.steps))));
-        // The phase domain needs short steps (that is what the table shows); every form must arrive there.
-        if (h < 2e-4)
-          report.require(error < 2e-4, fmt::format("{} {} at {:g} s: {:.2g}", s.model, form, h, error));
+        // The phase domain needs steps half as long; every form must come close in the end.
+        const double bound = h < 2e-4 ? 2e-4 : 1e-2;
+        if (h <= (form == std::string_view("phase") ? 2.5e-4 : 5e-4))
+          report.require(error < bound, fmt::format("{} {} at {:g} s: {:.2g}", s.model, form, h, error));
       }
       errors.insert(errors.begin(), cell(1e3 * h));
       errors.insert(errors.end(), times.begin(), times.end());
