@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tellegen/equations/exponentials.h"
+#include "tellegen/symbolic/straight.h"
 
 namespace tellegen {
 namespace {
@@ -161,6 +162,8 @@ class Condenser {
         for (Expr symbol : symbols_of(std::span(&slopes[s], 1)))
           if (const auto at = index.find(symbol); at != index.end()) nonlinear.insert(at->second);
       }
+      for (Expr symbol : symbols_in_calls(equation))
+        if (const auto at = index.find(symbol); at != index.end()) nonlinear.insert(at->second);
       ExprMap<Expr> at_iterate, at_origin;
       for (int s = 0; s < symbols; ++s) {
         const Expr symbol = group_.symbols[s].symbol;

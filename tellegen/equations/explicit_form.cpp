@@ -6,6 +6,8 @@
 #include <cmath>
 #include <functional>
 
+#include "tellegen/symbolic/straight.h"
+
 namespace tellegen {
 namespace {
 
@@ -193,9 +195,11 @@ class Solver {
     }
     // Those that stand in the tangent remain to be iterated on.
     std::vector<Expr> linear, torn;
-    const auto in_tangent = symbols_of(flat);
+    auto nonlinear = symbols_of(flat);
+    for (int r : rows)
+      for (Expr s : symbols_in_calls(residuals_[r])) nonlinear.push_back(s);
     for (Expr w : unknowns)
-      (std::find(in_tangent.begin(), in_tangent.end(), w) == in_tangent.end() ? linear : torn).push_back(w);
+      (std::find(nonlinear.begin(), nonlinear.end(), w) == nonlinear.end() ? linear : torn).push_back(w);
     Elimination e;
     ExprMap<Expr> zero;
     for (Expr w : linear) zero[w] = pool_.number(0);

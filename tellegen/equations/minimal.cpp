@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+
+#include "tellegen/symbolic/straight.h"
 
 namespace tellegen {
 namespace {
@@ -17,7 +20,10 @@ class Reduction {
         pool_(*system.model->pool),
         n_(system.size()),
         rates_(static_cast<std::int32_t>(system.rates.size())),
-        size_(n_ + rates_) {}
+        size_(n_ + rates_) {
+    for (std::size_t k = 0; k < system.discrete.size(); ++k)
+      discrete_of_column_[system.discrete[k].column] = static_cast<std::int32_t>(k);
+  }
 
   MinimalForm reduce() {
     choose_states();
@@ -119,13 +125,22 @@ class Reduction {
     for (std::size_t k = 0; k < system_.discrete.size() && !group.held.empty(); ++k)
       if (const Discrete& d = system_.discrete[k]; &system_.groups[d.group] == &group && d.member == m)
         numbers[group.parameters[held_slot(system_, d)]] = discrete_symbol(system_, static_cast<int>(k));
+    // A discrete variable of another component is known, like its own.
+    for (std::size_t s = 0; s < group.symbols.size(); ++s)
+      if (group.symbols[s].what == LocalSymbol::What::external && group.minus[s][m] < 0)
+        if (const auto k = discrete_of_column_.find(group.plus[s][m]); k != discrete_of_column_.end())
+          numbers[group.symbols[s].symbol] = discrete_symbol(system_, k->second);
     for (Expr equation : group.residuals) {
       const Expr residual = substitute(equation, numbers);
       Row& row = new_row();
       ExprMap<Expr> rest;
+      const std::vector<Expr> in_calls = symbols_in_calls(residual);
+      const auto straight = [&](Expr slope, Expr symbol) {
+        return slope.is_number() && std::find(in_calls.begin(), in_calls.end(), symbol) == in_calls.end();
+      };
       for (std::size_t s = 0; s < group.symbols.size(); ++s) {
         const LocalSymbol& local = group.symbols[s];
-        if (const Expr slope = derivative(residual, local.symbol); slope.is_number()) {
+        if (const Expr slope = derivative(residual, local.symbol); straight(slope, local.symbol)) {
           add(row, group.plus[s][m], slope.number());
           add(row, group.minus[s][m], -slope.number());
           rest[local.symbol] = pool_.number(0);
@@ -137,7 +152,7 @@ class Reduction {
       for (std::size_t k = 0; k < group.rated.size(); ++k) {
         const Expr rate = group.symbols[group.rated[k]].rate;
         const auto index = group.first_rate[m] + static_cast<std::int32_t>(k);
-        if (const Expr slope = derivative(residual, rate); slope.is_number()) {
+        if (const Expr slope = derivative(residual, rate); straight(slope, rate)) {
           row.unknown[n_ + index] += slope.number();
           rest[rate] = pool_.number(0);
         } else {
@@ -303,6 +318,7 @@ class Reduction {
   std::vector<Row> rows_;
   std::vector<std::int32_t> pivot_row_;
   std::set<std::int32_t> nonlinear_columns_;
+  std::map<std::int32_t, std::int32_t> discrete_of_column_;
 };
 
 }  // namespace

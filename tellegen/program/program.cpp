@@ -123,7 +123,12 @@ class Lowering {
     }
   }
 
-  void begin(int section) { section_ = section; }
+  // A number stands in every section that uses it: sections need not run in the order of their numbers.
+  void begin(int section) {
+    section_ = section;
+    for (Expr e : numbers_) register_.erase(e);
+    numbers_.clear();
+  }
   void end() { program_.section_end.push_back(static_cast<std::int32_t>(program_.code.size())); }
   void assign(Expr symbol, Expr value) { register_[symbol] = lower(value); }
 
@@ -138,6 +143,7 @@ class Lowering {
     switch (e.op()) {
       case Op::number:
         r = number(e.number());
+        numbers_.push_back(e);
         break;
       case Op::symbol:
         assert(false && "symbol without a register");
@@ -255,6 +261,7 @@ class Lowering {
 
   Program& program_;
   ExprMap<std::int32_t> register_;
+  std::vector<Expr> numbers_;  // that this section has
   int section_ = 0;
 };
 

@@ -26,6 +26,7 @@ bool StepLoop::run_interpreted(StepLoopControl& c) {
   for (std::int64_t k = 0; k < c.steps; ++k) {
     if (step_.time >= 0) r[step_.time] = c.origin + c.step * static_cast<double>(c.index + 1);
     if (!step_.renew_copies.empty() && (c.renew || c.index % 64 == 0)) {
+      r[step_.renew_time] = r[step_.time];
       interpret(program, 5, r);
       for (const RegisterCopy& copy : step_.renew_copies) r[copy.target] = r[copy.source];
       c.renew = 0;
@@ -104,7 +105,8 @@ std::string c_step_loop(const StepProgram& step) {
   out += "  for (k = 0; k < steps; ++k) {\n";
   if (step.time >= 0) out += fmt::format("    r{} = origin + step * (double)(index + 1);\n", step.time);
   if (!step.renew_copies.empty()) {
-    out += "    if (c->renew || (index & 63) == 0) {\n";
+    out += fmt::format("    if (c->renew || (index & 63) == 0) {{\n      r{} = r{};\n", step.renew_time,
+                       step.time);
     instructions(5, "      ");
     copies(step.renew_copies, "      ");
     out += "      c->renew = 0;\n    }\n";

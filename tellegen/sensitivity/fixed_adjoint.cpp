@@ -24,6 +24,7 @@ struct StepRecord {
   double t = 0.0, length = 0.0;
   std::int32_t scheme = 0, held = 0;  // in the recorder's lists; held: during the step
   std::int32_t update = -1;           // after it; -1: none
+  int stage = 0;                      // 1, 2: the stages of one step (event_steps.h)
 };
 
 struct UpdateRecord {
@@ -68,6 +69,10 @@ class Recorder : public StepListener {
     if (found == schemes.end()) found = schemes.insert(schemes.end(), scheme);
     record.scheme = static_cast<std::int32_t>(found - schemes.begin());
     steps.push_back(record);
+  }
+  void staged() override {
+    steps[steps.size() - 2].stage = 1;
+    steps.back().stage = 2;
   }
   void updated(double, std::span<const int> taken, std::span<const double>, std::span<const double> after,
                bool located) override {
@@ -115,7 +120,7 @@ class Replay {
     step_ = std::make_unique<NetworkStep>(network, run.problem.storage, run.plan.scheme,
                                           std::span<const Expr>(), state, options);
     if (run.problem.options.compile) step_->compile();
-    state_ = state;
+    state_ = begin_ = state;
   }
   void begin(const StepState& state) {
     state_ = state;
@@ -138,10 +143,17 @@ class Replay {
       scheme_ = record.scheme;
       held_ = record.held;
     }
+    if (record.stage == 1) step->store(begin_);
     if (!step->step(record.t, run_.problem.options.iterations, 50).converged) return false;
     if (!step->knows_columns()) step->want_columns(run_.recorded);
     step->columns(x);
     run_.formula_rates(*step, rates);
+    if (record.stage == 2) {
+      step->store(state_);
+      state_.value[1] = begin_.value[0];
+      state_.value[2] = begin_.value[1];
+      step->load(state_);
+    }
     return true;
   }
 
@@ -149,7 +161,7 @@ class Replay {
   FixedRun& run_;
   std::unique_ptr<NetworkStep> start_, step_;
   NetworkStep* current_ = nullptr;
-  StepState state_;
+  StepState state_, begin_;
   std::int32_t scheme_ = -1, held_ = -1;
 };
 
@@ -176,6 +188,11 @@ class Backward {
   void step(const StepRecord& record, const Scheme& scheme, const UpdateRecord* update,
             std::span<const double> x, std::span<const double> rates, int output, bool moving) {
     StepDerivative& derivative = *run_.derivative;
+    if (record.stage == 2) {  // the first stage stood between the values, and is asked for by nothing else
+      value_[3].swap(value_[2]);
+      value_[2].swap(value_[1]);
+      std::fill(value_[1].begin(), value_[1].end(), 0.0);
+    }
     std::fill(columns_.begin(), columns_.end(), 0.0);
     double end = end_;  // of the time at which this step ends: what began there has spoken already
     end_ = 0.0;
@@ -212,7 +229,8 @@ class Backward {
       const double h = history_[k];
       value_[0][k] = scheme.past[0] * h + value_[1][k];
       value_[1][k] = scheme.past[1] * h + value_[2][k];
-      value_[2][k] = scheme.past[2] * h;
+      value_[2][k] = scheme.past[2] * h + value_[3][k];
+      value_[3][k] = 0.0;
       rate_[k] = scheme.past_rate * h;
     }
   }
@@ -302,7 +320,7 @@ class Backward {
 
   FixedRun& run_;
   std::size_t rates_;
-  std::vector<double> value_[3], rate_, held_;
+  std::vector<double> value_[4], rate_, held_;
   double end_ = 0.0;  // by the time at which the next step begins
   std::vector<double> values_, history_, columns_, directions_, moved_values_, moved_columns_;
   int vanishing_ = -1;

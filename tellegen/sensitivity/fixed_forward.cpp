@@ -39,6 +39,7 @@ class FixedForwardLanes : public StepListener {
       block.number = static_cast<int>(b);
       block.width = run.parameters - lanes * block.number > few_lanes ? lanes : few_lanes;
       const std::size_t size = block.width * rates_;
+      block.past.resize(run.events ? 4 : 3);
       for (auto& d : block.past) d.assign(size, 0.0);
       block.rate.assign(size, 0.0);
       block.columns.assign(block.width * run.columns.size(), 0.0);
@@ -82,6 +83,12 @@ class FixedForwardLanes : public StepListener {
     for (Block& block : blocks_)
       for (const Taken& taken : together_) take(block, taken);
     together_.clear();
+  }
+
+  void staged() override {
+    settle();
+    for (Block& block : blocks_)
+      for (int age : {1, 2}) block.past[age].swap(block.past[age + 1]);
   }
 
   void updated(double t, std::span<const int> taken, std::span<const double> before,
@@ -155,7 +162,8 @@ class FixedForwardLanes : public StepListener {
   // Eight parameters on their way through the run, or the last four of them.
   struct Block {
     int number = 0, width = lanes;
-    LaneNumbers past[3], rate;                   // [rate][lane]
+    std::vector<LaneNumbers> past;               // newest first, each [rate][lane]; the oldest is for the next
+    LaneNumbers rate;                            // [rate][lane]
     std::vector<double> columns, at_fixed_time;  // [column asked for][lane]: at the moving, at the fixed time
     std::vector<double> held;                    // [discrete][lane]
     std::vector<std::pair<int, int>> entries;    // of dF/dp, with their lanes
@@ -191,14 +199,13 @@ class FixedForwardLanes : public StepListener {
       for (int lane = 0; lane < width; ++lane)
         if (const double moved = block.held[width * e.parameter + lane]; moved != 0.0)
           directions_.push_back({e.row, lane, e.value * moved});
-    LaneNumbers& values = block.past[2];  // the oldest, combined already
+    LaneNumbers& values = block.past.back();  // the oldest, combined already
     derivative.forward(width, directions_, values.data(), block.columns.data());
     if (scheme.uses_rate || run_.events) {
       for (std::size_t i = 0; i < history.size(); ++i) block.rate[i] = scheme.alpha * values[i] + history[i];
       if (run_.projects(scheme)) project(block, taken.drives);
     }
-    block.past[2].swap(block.past[1]);
-    block.past[1].swap(block.past[0]);
+    for (std::size_t age = block.past.size() - 1; age > 0; --age) block.past[age].swap(block.past[age - 1]);
     std::fill_n(block.start, lanes, 0.0);
     block.moving = false;
   }

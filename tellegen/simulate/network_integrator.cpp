@@ -11,17 +11,15 @@ NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network, St
       network_(std::move(network)),
       plan_(plan_method(problem.options, problem.step)),
       state_(start_state(network_, problem.initial)),
-      schedule_(*problem.system, problem.step),
-      updates_(problem.system->discrete.size()),
-      before_(problem.system->discrete.size()),
-      listener_(listener),
-      scheme_(plan_.scheme) {
+      events_(problem, plan_, *this, state_),
+      scheme_(plan_.scheme),
+      listener_(listener) {
   options_.record = listener != nullptr;
   options_.step = problem.step;
   options_.tolerance = problem.options.tolerance;
   options_.project = plan_.project;
   options_.refactor = problem.options.refactor;
-  options_.events = !schedule_.empty();
+  options_.events = !events_.empty();
   if (plan_.start_steps > 0 && !options_.events) {
     StepOptions starting = options_;
     starting.keep_all_past = true;
@@ -31,7 +29,7 @@ NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network, St
   step_ = std::make_unique<NetworkStep>(network_, problem.storage, plan_.scheme, problem.outputs, state_,
                                         options_);
   const bool compiled = problem.options.compile && step_->compile();
-  if (options_.events && plan_.start_steps > 0) begin(trapezoidal(problem.step), plan_.start_steps);
+  if (options_.events) starting_ = plan_.start_steps;
   statistics_.unknowns = network_.size();
   statistics_.executor = compiled ? "kernels per kind, compiled" : "kernels per kind, interpreted";
 }
@@ -68,9 +66,9 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
       ++statistics_.steps;
       if (listener_ && !options_.events)
         listener_->stepped(step, starting ? trapezoidal(problem_.step) : plan_.scheme, t, problem_.step);
-      if (ended_) {
-        step_->outputs(*ended_, rows);
-        failure_ = not_finite(problem_, rows, *ended_);
+      if (events_.ended()) {
+        step_->outputs(*events_.ended(), rows);
+        failure_ = not_finite(problem_, rows, *events_.ended());
         return sample;
       }
       if (k + 1 == problem_.stride) step.outputs(t, rows);
@@ -78,15 +76,8 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
         start_->store(state_);
         if (statistics_.steps == plan_.start_steps) step_->load(state_);
       }
-      if (options_.events) {
-        // Only now: outputs still belong to the formula of this step.
-        take_updates(statistics_.steps, t);
-        if (changed_)
-          begin(bdf(1, problem_.step), plan_.restart_steps);
-        else if (starting_ > 0 && --starting_ == 0)
-          begin(plan_.scheme, 0);
-        changed_ = located_ = false;
-      }
+      // Only now: outputs still belong to the formula of this step.
+      if (options_.events) events_.update(statistics_.steps, t);
     }
     failure_ = not_finite(problem_, rows, problem_.step * static_cast<double>(statistics_.steps));
     if (!failure_.empty()) return sample;
@@ -95,88 +86,28 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
   return samples;
 }
 
-void NetworkIntegrator::begin(const Scheme& scheme, int steps) {
-  step_->set_scheme(scheme);
-  scheme_ = scheme;
-  starting_ = steps;
-}
-
 bool NetworkIntegrator::step_with_events(double t) {
-  if (!one_step(*step_, t)) return false;
-  if (event(t) && (problem_.options.event_bisections > 0 || ends())) return locate(t);
-  if (listener_) listener_->stepped(*step_, scheme_, t, problem_.step);
-  return true;
-}
-
-bool NetworkIntegrator::event(double t) {
-  step_->updates(t, updates_);
-  for (std::size_t k = 0; k < updates_.size(); ++k)
-    if (problem_.system->discrete[k].every == 0.0 && updates_[k] != state_.held[k]) return true;
-  return false;
-}
-
-bool NetworkIntegrator::ends() const {
-  return problem_.stop_event >= 0 && updates_[problem_.stop_event] != 0.0;
-}
-
-// The step just done again with its events found by bisection. Backward Euler: no rates needed.
-bool NetworkIntegrator::locate(double t) {
-  step_->store(state_);
-  state_.value[0] = state_.value[1];
-  double at = t;
-  const auto reach = [&](double from, double to) {
-    step_->load(state_);
-    step_->set_scheme(bdf(1, (to - from) * problem_.step));
-    at = t - (1.0 - to) * problem_.step;
-    return one_step(*step_, at);
-  };
-  double done = 0.0;  // of the step
-  for (int events = 0; done < 1.0; ++events) {
-    double to = 1.0;
-    if (!reach(done, to)) return false;
-    if (events < most_located && event(at)) {
-      double before = done;
-      for (int k = 0; k < problem_.options.event_bisections; ++k) {
-        const double middle = 0.5 * (before + to);
-        if (!reach(done, middle)) return false;
-        (event(at) ? to : before) = middle;
-      }
-      if (!reach(done, to)) return false;
-      located_ = true;
-      if (listener_)
-        listener_->stepped(*step_, bdf(1, (to - done) * problem_.step), at, (to - done) * problem_.step);
-      if (event(at) && ends()) {
-        ended_ = at;
-        if (listener_) take_updates(statistics_.steps, at);
-        return true;
-      }
-      if (to < 1.0) take_updates(statistics_.steps, at);  // before this step's number: nothing is sampled
-    } else if (listener_) {
-      located_ = false;
-      listener_->stepped(*step_, bdf(1, (to - done) * problem_.step), at, (to - done) * problem_.step);
-    }
-    if (to < 1.0) step_->store(state_);
-    done = to;
+  if (events_.restarting()) {
+    starting_ = 0;
+    if (!events_.restart(t)) return false;
+  } else {
+    const Scheme scheme = starting_ > 0 ? trapezoidal(problem_.step) : plan_.scheme;
+    if (starting_ > 0) --starting_;
+    if (!take(scheme, t, problem_.step)) return false;
   }
-  changed_ = true;
-  return true;
+  return events_.again(t) ? events_.locate(statistics_.steps + 1, t) : events_.keep(scheme_, t);
 }
 
-void NetworkIntegrator::take_updates(std::int64_t index, double t) {
-  step_->updates(t, updates_);
-  std::copy(state_.held.begin(), state_.held.end(), before_.begin());
-  const bool changed = schedule_.take(index, updates_, state_.held);
-  if (listener_ && !schedule_.taken().empty())
-    listener_->updated(t, schedule_.taken(), before_, state_.held, located_);
-  if (!changed) return;
-  step_->hold(state_.held);
-  ++statistics_.events;
-  changed_ = true;
+bool NetworkIntegrator::take(const Scheme& scheme, double t, double) {
+  if (!(scheme == scheme_)) step_->set_scheme(scheme);
+  scheme_ = scheme;
+  return one_step(*step_, t);
 }
 
 Statistics NetworkIntegrator::statistics() const {
   Statistics s = statistics_;
-  s.chatter = schedule_.chatter();
+  s.events = events_.events();
+  s.chatter = events_.chatter();
   return s;
 }
 

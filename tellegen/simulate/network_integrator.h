@@ -1,9 +1,9 @@
-// Fixed steps of a network of any size (network_step.h). Events as in whole_integrator.h.
+// Fixed steps of a network of any size (network_step.h). Events: event_steps.h.
 #pragma once
 
+#include "tellegen/simulate/event_steps.h"
 #include "tellegen/simulate/integrator.h"
 #include "tellegen/simulate/network_step.h"
-#include "tellegen/simulate/whole_integrator.h"
 
 namespace tellegen {
 
@@ -15,45 +15,53 @@ class StepListener {
   virtual void before(NetworkStep&) {}
   // A step to time t was taken, with this formula and length; columns and rates may be asked for.
   virtual void stepped(NetworkStep& step, const Scheme& scheme, double t, double length) = 0;
+  // The last two steps were stages of one; the first of them is no part of the past.
+  virtual void staged() = 0;
   // Then discrete variables were taken over, whether they changed or not. `located`: the event was looked
   // for, and lies at the end of that step.
   virtual void updated(double t, std::span<const int> taken, std::span<const double> before,
                        std::span<const double> after, bool located) = 0;
 };
 
-class NetworkIntegrator : public Integrator {
+class NetworkIntegrator : public Integrator, private StepExecutor {
  public:
   NetworkIntegrator(const Problem& problem, Network network, StepListener* listener = nullptr);
   std::int64_t advance(std::int64_t samples, double* rows) override;
   void set_input(int input, double value) override;
-  std::optional<double> ended() const override { return ended_; }
+  std::optional<double> ended() const override { return events_.ended(); }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override;
 
  private:
   bool one_step(NetworkStep& step, double t);
   bool step_with_events(double t);
-  bool event(double t);
-  bool ends() const;  // after event(): it is the one that ends the run
-  bool locate(double t);
-  void take_updates(std::int64_t index, double t);
-  void begin(const Scheme& scheme, int steps);
+
+  bool take(const Scheme& scheme, double t, double length) override;
+  void load(const StepState& state) override { step_->load(state); }
+  void store(StepState& state) override { step_->store(state); }
+  void hold(std::span<const double> held) override { step_->hold(held); }
+  void updates(double t, std::span<double> values) override { step_->updates(t, values); }
+  bool watched() const override { return listener_ != nullptr; }
+  void kept(const Scheme& scheme, double t, double length) override {
+    if (listener_) listener_->stepped(*step_, scheme, t, length);
+  }
+  void staged() override { listener_->staged(); }
+  void changed(double t, std::span<const int> taken, std::span<const double> before,
+               std::span<const double> after, bool located) override {
+    if (listener_) listener_->updated(t, taken, before, after, located);
+  }
 
   const Problem& problem_;
   Network network_;
   MethodPlan plan_;
   StepOptions options_;
   StepState state_;
-  Schedule schedule_;
+  EventSteps events_;
   std::unique_ptr<NetworkStep> start_, step_;
-  int starting_ = 0;  // steps left of the formula that begins or begins anew
-  bool changed_ = false;
-  std::vector<double> updates_, before_;
+  Scheme scheme_;     // of step_
+  int starting_ = 0;  // trapezoidal steps left, where there are events
   StepListener* listener_ = nullptr;
-  Scheme scheme_;  // of the steps being taken
-  bool located_ = false;
   Statistics statistics_;
-  std::optional<double> ended_;
   std::string failure_;
 };
 

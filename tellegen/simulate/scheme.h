@@ -8,6 +8,7 @@
 //   bdf3   (11/6 x - 3 x1 + 3/2 x2 - 1/3 x3)/h            third order, stable but for a sliver near the
 //   imaginary axis tr     2/h (x - x1) - r1                              second order, A-stable, no damping:
 //   a wrong rate rings on
+//   sdirk  two stages of one step (event_steps.h)         second order, L-stable, needs no past
 #pragma once
 
 #include <array>
@@ -20,6 +21,7 @@ struct Scheme {
   double alpha = 0.0;
   std::array<double, 3> past{};
   double past_rate = 0.0;
+  bool operator==(const Scheme&) const = default;
 };
 
 inline Scheme bdf(int order, double h) {
@@ -33,5 +35,13 @@ inline Scheme bdf(int order, double h) {
   }
 }
 inline Scheme trapezoidal(double h) { return {1, true, 2 / h, {-2 / h, 0, 0}, -1}; }
+
+inline constexpr double sdirk_node = 0.29289321881345254;  // 1 - 1/sqrt(2): where the first stage ends
+// The second stage looks past the first, at the value before it, and uses its rate.
+inline Scheme sdirk(int stage, double h) {
+  const double alpha = 1 / (sdirk_node * h);
+  if (stage == 1) return {1, false, alpha, {-alpha, 0, 0}, 0};
+  return {2, true, alpha, {0, -alpha, 0}, -(1 - sdirk_node) / sdirk_node};
+}
 
 }  // namespace tellegen

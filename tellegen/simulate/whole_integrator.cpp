@@ -6,34 +6,20 @@
 
 namespace tellegen {
 
-MethodPlan plan_method(const SimulationOptions& options, double step) {
-  MethodPlan plan;
-  if (options.method == "tr" || options.method == "trnp") {
-    plan.scheme = trapezoidal(step);
-    plan.project = options.method == "tr";
-    return plan;
-  }
-  const int order = options.method.back() - '0';
-  plan.scheme = bdf(order, step);
-  plan.restart_steps = std::max(1, order - 1);
-  if (options.start == "trapezoidal")
-    plan.start_steps = options.start_steps > 0 ? options.start_steps : order - 1;
-  return plan;
-}
-
 WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
     : problem_(problem),
       network_(std::move(network)),
       plan_(plan_method(problem.options, problem.step)),
       state_(start_state(network_, problem.initial)),
-      schedule_(*problem.system, problem.step),
-      updates_(problem.system->discrete.size()) {
+      events_(problem, plan_, *this, state_),
+      scheme_(plan_.scheme),
+      aside_(problem.outputs.size()) {
   StepOptions options;
   options.step = problem.step;
   options.tolerance = problem.options.tolerance;
   options.project = plan_.project;
   options.refactor = problem.options.refactor;
-  options.events = !schedule_.empty();
+  options.events = !events_.empty();
   if (plan_.start_steps > 0 && !options.events) {
     // A handful of steps: not worth a compiler's time.
     StepOptions starting = options;
@@ -44,7 +30,7 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
   step_ =
       std::make_unique<WholeStep>(network_, problem.storage, plan_.scheme, problem.outputs, state_, options);
   if (problem.options.compile) step_->loop().compile();
-  if (options.events && plan_.start_steps > 0) begin(trapezoidal(problem.step), plan_.start_steps);
+  if (options.events) starting_ = plan_.start_steps;
   control_.step = problem.step;
   control_.stride = problem.stride;
   control_.fixed_iterations = problem.options.iterations;
@@ -54,6 +40,7 @@ void WholeIntegrator::set_input(int input, double value) {
   state_.held[problem_.external[input]] = value;
   step_->hold(state_.held);
   if (start_) start_->hold(state_.held);
+  control_.renew = 1;
 }
 
 bool WholeIntegrator::run(WholeStep& step, StepLoopControl& control, std::int64_t steps) {
@@ -81,97 +68,79 @@ bool WholeIntegrator::run_plain(std::int64_t steps) {
   return steps == 0 || run(*step_, control_, steps);
 }
 
-void WholeIntegrator::begin(const Scheme& scheme, int steps) {
-  step_->set_scheme(scheme, problem_.step);
-  starting_ = steps;
+void WholeIntegrator::use(const Scheme& scheme, double length) {
+  if (scheme == scheme_) return;
+  step_->set_scheme(scheme, length);
+  scheme_ = scheme;
   control_.renew = 1;
 }
 
 bool WholeIntegrator::run_with_events(std::int64_t steps) {
   const std::int64_t last = control_.index + steps;
+  const auto width = static_cast<std::int64_t>(problem_.outputs.size());
+  const auto time = [&](std::int64_t index) { return problem_.step * static_cast<double>(index); };
   while (control_.index < last) {
-    std::int64_t wanted = std::min(last, schedule_.next_due()) - control_.index;
-    if (starting_ > 0) wanted = std::min<std::int64_t>(wanted, starting_);
-    const std::int64_t before = control_.index;
-    if (!run(*step_, control_, wanted)) return false;
-    if (starting_ > 0 && (starting_ -= static_cast<int>(control_.index - before)) == 0)
-      begin(plan_.scheme, 0);
-    const bool again = control_.event && (problem_.options.event_bisections > 0 || ends());
-    if (again && !locate()) return false;
-    if (ended_) return true;
-    if (take_updates(control_.index) || again) begin(bdf(1, problem_.step), plan_.restart_steps);
-  }
-  return true;
-}
-
-bool WholeIntegrator::take_updates(std::int64_t index) {
-  step_->updates(updates_);
-  if (!schedule_.take(index, updates_, state_.held)) return false;
-  step_->hold(state_.held);
-  ++events_;
-  return true;
-}
-
-bool WholeIntegrator::ends() {
-  if (problem_.stop_event < 0) return false;
-  step_->updates(updates_);
-  return updates_[problem_.stop_event] != 0.0;
-}
-
-// The step just done again with its events found by bisection. Backward Euler: no rates needed.
-bool WholeIntegrator::locate() {
-  step_->store(state_);
-  state_.value[0] = state_.value[1];
-  StepLoopControl part = control_;
-  // Every part writes the row of the coming sample; the last one stays.
-  const bool sampled = control_.phase == 0;
-  part.stride = 1;
-  const auto reach = [&](double from, double to) {
-    step_->load(state_);
-    part.step = (to - from) * problem_.step;
-    part.origin = problem_.step * (static_cast<double>(control_.index - 1) + from);
-    part.index = part.phase = 0;
-    part.rows = sampled ? control_.rows - problem_.outputs.size() : control_.rows;
-    part.renew = 1;
-    // In the tiniest steps differences of values are mostly rounding, and never settle.
-    part.fixed_iterations = to - from < 1e-6 ? 20 : control_.fixed_iterations;
-    step_->set_scheme(bdf(1, part.step), part.step);
-    return run(*step_, part, 1);
-  };
-  double done = 0.0;  // of the step
-  for (int events = 0; done < 1.0; ++events) {
-    double to = 1.0;
-    if (!reach(done, to)) return false;
-    if (part.event && events < most_located) {
-      double before = done;
-      for (int k = 0; k < problem_.options.event_bisections; ++k) {
-        const double middle = 0.5 * (before + to);
-        if (!reach(done, middle)) return false;
-        (part.event ? to : before) = middle;
+    row_ = control_.rows;
+    if (events_.restarting()) {
+      if (!events_.restart(time(control_.index + 1))) return false;
+      starting_ = 0;
+      ++control_.index;
+      if (++control_.phase == control_.stride) {
+        control_.phase = 0;
+        control_.rows += width;
       }
-      if (!reach(done, to)) return false;
-      if (to < 1.0 && !ends())
-        take_updates(control_.index - 1);  // before the step's own number: nothing is sampled
+    } else {
+      use(starting_ > 0 ? trapezoidal(problem_.step) : plan_.scheme, problem_.step);
+      std::int64_t wanted = std::min(last, events_.next_due()) - control_.index;
+      if (starting_ > 0) wanted = std::min<std::int64_t>(wanted, starting_);
+      const std::int64_t before = control_.index;
+      if (!run(*step_, control_, wanted)) return false;
+      starting_ = std::max(0, starting_ - static_cast<int>(control_.index - before));
     }
-    if (ends()) {
-      ended_ = part.origin + part.step;
-      done = 1.0;
+    const double t = time(control_.index);
+    if (events_.again(t)) {
+      // Every part writes the row of this sample, or of the coming one; the last one stays.
+      row_ = control_.phase == 0 ? control_.rows - width : control_.rows;
+      if (!events_.locate(control_.index, t)) return false;
+      if (events_.ended()) return true;
+    } else {
+      events_.keep(scheme_, t);
     }
-    step_->store(state_);
-    done = std::max(done, to);
+    row_ = aside_.data();
+    events_.update(control_.index, t);
+    failure_.clear();  // what only looked ahead may fail
   }
-  control_.iterations = part.iterations;
-  control_.worst = part.worst;
   return true;
+}
+
+bool WholeIntegrator::take(const Scheme& scheme, double t, double length) {
+  use(scheme, length);
+  StepLoopControl one = control_;
+  one.origin = t;
+  one.step = 0.0;
+  one.index = one.phase = 0;
+  one.stride = one.renew = 1;
+  one.rows = row_;
+  bool good = run(*step_, one, 1);
+  if (!good && length < 1e-6 * problem_.step && one.fixed_iterations == 0) {
+    // In the tiniest steps differences of values are mostly rounding, and may never settle.
+    one.fixed_iterations = 20;
+    good = run(*step_, one, 1);
+  }
+  if (good) failure_.clear();
+  control_.iterations = one.iterations;
+  control_.worst = one.worst;
+  control_.renew = 1;
+  return good;
 }
 
 std::int64_t WholeIntegrator::advance(std::int64_t samples, double* rows) {
   control_.rows = rows;
   const std::int64_t first = control_.index, steps = samples * problem_.stride;
   const auto width = static_cast<std::int64_t>(problem_.outputs.size());
-  schedule_.empty() ? run_plain(steps) : run_with_events(steps);  // failure_ says why they stop
-  const std::int64_t done = (control_.index - (ended_ ? 1 : 0) - first) / problem_.stride;
-  for (std::int64_t row = 0; row < done + (ended_ ? 1 : 0); ++row) {
+  events_.empty() ? run_plain(steps) : run_with_events(steps);  // failure_ says why they stop
+  const std::int64_t done = (control_.index - (ended() ? 1 : 0) - first) / problem_.stride;
+  for (std::int64_t row = 0; row < done + (ended() ? 1 : 0); ++row) {
     const std::string wrong =
         not_finite(problem_, rows + row * width,
                    control_.step * static_cast<double>(first + (row + 1) * problem_.stride));
@@ -188,8 +157,8 @@ Statistics WholeIntegrator::statistics() const {
   s.iterations = control_.iterations;
   s.worst_iterations = control_.worst;
   s.unknowns = network_.size();
-  s.events = events_;
-  s.chatter = schedule_.chatter();
+  s.events = events_.events();
+  s.chatter = events_.chatter();
   s.executor = step_->loop().compiled() ? "whole step, compiled" : "whole step, interpreted";
   return s;
 }

@@ -1,34 +1,22 @@
 // Fixed steps of a small system, by generated code that owns the loop (whole_step.h).
 //
-// Events: the loop stops after a step at whose end a discrete variable should change. It changes, and the
-// formula begins anew with backward Euler steps, which need no rates and no earlier values. Where the options
-// ask for it, that step is first done again with the event found by bisection.
+// The loop stops after a step at whose end a discrete variable should change; event_steps.h says what happens
+// then.
 #pragma once
 
-#include "tellegen/simulate/discrete.h"
+#include "tellegen/simulate/event_steps.h"
 #include "tellegen/simulate/integrator.h"
-#include "tellegen/simulate/scheme.h"
 #include "tellegen/simulate/whole_step.h"
 
 namespace tellegen {
 
-// The formula a method settles into, how many trapezoidal steps come before at the start, and how many
-// backward Euler steps after an event.
-struct MethodPlan {
-  Scheme scheme;
-  int start_steps = 0, restart_steps = 1;
-  bool project = true;
-};
-inline constexpr int most_located = 8;  // events in one step that are looked for by bisection
-MethodPlan plan_method(const SimulationOptions& options, double step);
-
-class WholeIntegrator : public Integrator {
+class WholeIntegrator : public Integrator, private StepExecutor {
  public:
   // Takes the network along: outputs and messages refer to it.
   WholeIntegrator(const Problem& problem, Network network);
   std::int64_t advance(std::int64_t samples, double* rows) override;
   void set_input(int input, double value) override;
-  std::optional<double> ended() const override { return ended_; }
+  std::optional<double> ended() const override { return events_.ended(); }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override;
 
@@ -36,22 +24,25 @@ class WholeIntegrator : public Integrator {
   bool run(WholeStep& step, StepLoopControl& control, std::int64_t steps);
   bool run_plain(std::int64_t steps);
   bool run_with_events(std::int64_t steps);
-  bool locate();
-  bool take_updates(std::int64_t index);
-  bool ends();  // at the end of the step just done
-  void begin(const Scheme& scheme, int steps);
+  void use(const Scheme& scheme, double length);
+
+  bool take(const Scheme& scheme, double t, double length) override;
+  void load(const StepState& state) override { step_->load(state); }
+  void store(StepState& state) override { step_->store(state); }
+  void hold(std::span<const double> held) override { step_->hold(held); }
+  void updates(double, std::span<double> values) override { step_->updates(values); }
 
   const Problem& problem_;
   Network network_;
   MethodPlan plan_;
   StepState state_;
-  Schedule schedule_;
+  EventSteps events_;
   std::unique_ptr<WholeStep> start_, step_;
   StepLoopControl control_;
-  int starting_ = 0;  // steps left of the formula that begins or begins anew
-  std::vector<double> updates_;
-  std::int64_t events_ = 0;
-  std::optional<double> ended_;
+  Scheme scheme_;             // of step_
+  int starting_ = 0;          // trapezoidal steps left, where there are events
+  double* row_ = nullptr;     // where a step that take() takes writes its outputs
+  std::vector<double> aside_;  // outputs nobody wants
   std::string failure_;
 };
 

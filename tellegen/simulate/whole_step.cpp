@@ -102,9 +102,11 @@ class WholeStepBuilder {
     for (const Oscillator& o : oscillators_) {
       const Expr turn = define(derivative(o.argument, time_) * step_);
       const Expr c = define(pool_.call("cos", {turn})), s = define(pool_.call("sin", {turn}));
+      // Section 5 runs before all others: a time of its own keeps it from sharing with them.
+      const Expr argument = substitute(o.argument, {{time_, renewal_}});
       turning.push_back({add_root(o.sine * c + o.cosine * s, 3), add_root(o.cosine * c - o.sine * s, 3),
-                         add_root(pool_.call("sin", {o.argument}), 5),
-                         add_root(pool_.call("cos", {o.argument}), 5)});
+                         add_root(pool_.call("sin", {argument}), 5),
+                         add_root(pool_.call("cos", {argument}), 5)});
     }
 
     StepProgram step;
@@ -114,6 +116,7 @@ class WholeStepBuilder {
     for (std::size_t k = 0; k < inputs_.size(); ++k)
       input_register[inputs_[k].symbol] = static_cast<std::int32_t>(k);
     step.time = input_register.at(time_);
+    step.renew_time = input_register.at(renewal_);
     if (error_root >= 0) step.error = reg(error_root);
     if (options_.refactor) step.reload = input_register.at(alpha_);
     registers.alpha = input_register.at(alpha_);
@@ -180,6 +183,7 @@ class WholeStepBuilder {
     const int alpha_section = options_.refactor ? 2 : 0;
     alpha_ = input("~alpha", alpha_section, scheme_.alpha);
     time_ = input("t", 1, 0.0);
+    renewal_ = input("~renewal", 5, 0.0);
     step_ = input("~step", 0, options_.step);
     for (int age = 0; age < 3; ++age)
       past_factor_.push_back(input(fmt::format("~past{}", age), 0, scheme_.past[age]));
@@ -314,7 +318,7 @@ class WholeStepBuilder {
     for (Expr node : nodes_of(std::span(&e, 1))) {
       if (node.op() != Op::call || (node.function().name != "sin" && node.function().name != "cos")) continue;
       const Expr u = node.args()[0], slope = derivative(u, time_);
-      if (slope.is_number(0) || section_of(slope) > 0 || section_of(u) > 1) continue;
+      if (slope.is_number(0) || section_of(slope) > 0 || !of_time_and_constants(u)) continue;
       auto found = std::find_if(oscillators_.begin(), oscillators_.end(),
                                 [&](const Oscillator& o) { return o.argument == u; });
       if (found == oscillators_.end()) {
@@ -326,6 +330,13 @@ class WholeStepBuilder {
       replacements[node] = node.function().name == "sin" ? found->sine : found->cosine;
     }
     return replacements.empty() ? e : substitute(e, replacements);
+  }
+
+  // Nothing else that a step could change, no name that stands for a function of time.
+  bool of_time_and_constants(Expr e) const {
+    const auto symbols = symbols_of(std::span(&e, 1));
+    return std::all_of(symbols.begin(), symbols.end(),
+                       [&](Expr s) { return s == time_ || section_.at(s) == 0; });
   }
 
   Expr unknown(std::int32_t u) { return pool_.symbol(fmt::format("~x{}", u)); }
@@ -494,7 +505,7 @@ class WholeStepBuilder {
   ExprMap<int> section_;
   ExprMap<double> numbers_;   // at the start
   ExprMap<double> switched_;  // there, but with every discrete variable that is 0 at 1 and every other at 0
-  Expr alpha_, time_, step_, rate_factor_;
+  Expr alpha_, time_, renewal_, step_, rate_factor_;
   std::vector<Expr> past_factor_, held_;
   struct Oscillator {
     Expr argument, sine, cosine;

@@ -1,0 +1,200 @@
+#include "tellegen/simulate/event_steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tellegen {
+namespace {
+
+constexpr int most_located = 8;         // events in one step that are looked for by bisection
+constexpr int most_followed = 20;       // changes at one event
+constexpr double shortest_part = 1e-7;  // of a step
+
+}  // namespace
+
+MethodPlan plan_method(const SimulationOptions& options, double step) {
+  MethodPlan plan;
+  if (options.method == "tr" || options.method == "trnp") {
+    plan.scheme = trapezoidal(step);
+    plan.project = options.method == "tr";
+    return plan;
+  }
+  plan.order = options.method.back() - '0';
+  plan.scheme = bdf(plan.order, step);
+  plan.restart_steps = std::max(1, plan.order - 1);
+  if (options.start == "trapezoidal")
+    plan.start_steps = options.start_steps > 0 ? options.start_steps : plan.order - 1;
+  return plan;
+}
+
+EventSteps::EventSteps(const Problem& problem, const MethodPlan& plan, StepExecutor& executor,
+                       StepState& state)
+    : problem_(problem),
+      plan_(plan),
+      executor_(executor),
+      state_(state),
+      begin_(state),
+      schedule_(*problem.system, problem.step),
+      updates_(problem.system->discrete.size()),
+      before_(updates_.size()) {
+  for (const Discrete& d : problem.system->discrete)
+    follows_ = follows_ || (d.every == 0.0 && !d.external);
+  taken_.reserve(updates_.size());
+}
+
+bool EventSteps::wants_change(double t) {
+  executor_.updates(t, updates_);
+  for (std::size_t k = 0; k < updates_.size(); ++k)
+    if (problem_.system->discrete[k].every == 0.0 && differs(updates_[k], state_.held[k])) return true;
+  return false;
+}
+
+bool EventSteps::ends() const {
+  return problem_.stop_event >= 0 && updates_[problem_.stop_event] != 0.0;
+}
+
+bool EventSteps::again(double t) {
+  located_ = false;
+  return wants_change(t) && (problem_.options.event_bisections > 0 || ends());
+}
+
+bool EventSteps::locate(std::int64_t index, double t) {
+  const double h = problem_.step;
+  executor_.store(state_);
+  state_.value[0] = staged_ ? begin_.value[0] : state_.value[1];
+  staged_ = restarted_ = false;
+  double at = t;
+  const auto reach = [&](double from, double to) {
+    executor_.load(state_);
+    at = t - (1.0 - to) * h;
+    return executor_.take(bdf(1, (to - from) * h), at, (to - from) * h);
+  };
+  double done = 0.0;  // of the step
+  for (int events = 0; done < 1.0; ++events) {
+    double to = 1.0;
+    if (!reach(done, to)) return false;
+    located_ = events < most_located && wants_change(at);
+    if (located_) {
+      double before = done;
+      for (int k = 0; k < problem_.options.event_bisections; ++k) {
+        const double middle = 0.5 * (before + to);
+        if (!reach(done, middle)) return false;
+        (wants_change(at) ? to : before) = middle;
+      }
+      to = std::max(to, done + shortest_part);
+      if (to > 1.0 - shortest_part) to = 1.0;
+      if (!reach(done, to)) return false;
+    }
+    executor_.kept(bdf(1, (to - done) * h), at, (to - done) * h);
+    if (wants_change(at) && ends()) {
+      ended_ = at;
+      if (take_updates(index - 1, at)) tell(at);
+      return true;
+    }
+    done = to;
+    if (done == 1.0) break;  // the end of the step itself is for update()
+    const bool changed = take_updates(index - 1, at);  // before the step's own number: nothing is sampled
+    executor_.store(state_);
+    if (changed) follow(at);
+  }
+  first_order_ = true;
+  restarting_ = plan_.restart_steps;
+  return true;
+}
+
+bool EventSteps::update(std::int64_t index, double t) {
+  const bool changed = take_updates(index, t);
+  if (staged_)
+    forget_stage();
+  else if (changed && follows_)
+    executor_.store(state_);
+  if (changed) {
+    follow(t);
+    restarting_ = plan_.restart_steps;
+  } else if (!taken_.empty()) {
+    tell(t);
+  }
+  located_ = false;
+  return changed;
+}
+
+// The first stage is no part of the past.
+void EventSteps::forget_stage() {
+  staged_ = false;
+  executor_.store(state_);
+  state_.value[1] = begin_.value[0];
+  state_.value[2] = begin_.value[1];
+  executor_.load(state_);
+}
+
+bool EventSteps::take_updates(std::int64_t index, double t) {
+  executor_.updates(t, updates_);
+  std::copy(state_.held.begin(), state_.held.end(), before_.begin());
+  const bool changed = schedule_.take(index, updates_, state_.held);
+  taken_.assign(schedule_.taken().begin(), schedule_.taken().end());
+  if (!changed) return false;
+  executor_.hold(state_.held);
+  ++events_;
+  return true;
+}
+
+// What wants to change because something else has: looked at just after the event, before time goes on.
+void EventSteps::follow(double t) {
+  const double moment = shortest_part * problem_.step;
+  for (int round = 0; follows_ && round < most_followed; ++round) {
+    executor_.load(state_);
+    if (!executor_.take(bdf(1, moment), t + moment, moment) || !wants_change(t + moment)) break;
+    for (std::size_t k = 0; k < updates_.size(); ++k) {
+      if (problem_.system->discrete[k].every != 0.0 || !differs(updates_[k], state_.held[k])) continue;
+      state_.held[k] = updates_[k];
+      if (std::find(taken_.begin(), taken_.end(), static_cast<int>(k)) == taken_.end())
+        taken_.push_back(static_cast<int>(k));
+    }
+    executor_.hold(state_.held);
+    ++events_;
+  }
+  if (follows_) executor_.load(state_);
+  tell(t);
+}
+
+void EventSteps::tell(double t) { executor_.changed(t, taken_, before_, state_.held, located_); }
+
+bool EventSteps::restart(double t) {
+  --restarting_;
+  restarted_ = true;
+  executor_.store(begin_);
+  if (plan_.order > 1 && !first_order_) {
+    staged_ = true;
+    return take_stages(t, false);
+  }
+  return executor_.take(bdf(1, problem_.step), t, problem_.step);
+}
+
+bool EventSteps::take_stages(double t, bool keep) {
+  const double h = problem_.step;
+  for (const int stage : {1, 2}) {
+    const Scheme scheme = sdirk(stage, h);
+    const double at = stage == 1 ? t - (1.0 - sdirk_node) * h : t;
+    if (!executor_.take(scheme, at, h)) return false;
+    if (keep) executor_.kept(scheme, at, h);
+  }
+  return true;
+}
+
+bool EventSteps::keep(const Scheme& scheme, double t) {
+  const bool restarted = std::exchange(restarted_, false);
+  first_order_ = false;
+  if (!executor_.watched()) return true;
+  if (!staged_) {
+    executor_.kept(restarted ? bdf(1, problem_.step) : scheme, t, problem_.step);
+    return true;
+  }
+  // Both stages once more, to be looked at one by one.
+  executor_.load(begin_);
+  if (!take_stages(t, true)) return false;
+  executor_.staged();
+  return true;
+}
+
+}  // namespace tellegen

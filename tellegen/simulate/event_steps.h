@@ -1,0 +1,99 @@
+// Fixed steps around events, the same for every executor of a step.
+//
+// A step in which an event falls is done again in parts, with the events found by bisection; backward Euler,
+// which needs neither rates nor earlier values. No part is shorter than a ten-millionth of the step: an edge on
+// the step grid leaves no remainder of rounding size. At an event discrete variables change until none wants to
+// any more; then the formula begins anew: with a backward Euler step after an event that was looked for, and
+// otherwise (sampled variables may change in every step) with one of second order, in two stages,
+//
+//   k1 = f(x + g h k1)    x_next = x + h ((1 - g) k1 + g k2)    k2 = f(x_next)    g = 1 - 1/sqrt(2)
+//
+// L-stable, and a quadrature of second order on the far side of the event.
+//
+// [Alexander 1977] Diagonally implicit Runge-Kutta methods for stiff ODEs, SIAM J. Numer. Anal. 14.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tellegen/simulate/discrete.h"
+#include "tellegen/simulate/integrator.h"
+#include "tellegen/simulate/scheme.h"
+#include "tellegen/simulate/step_state.h"
+
+namespace tellegen {
+
+// The formula a method settles into, how many trapezoidal steps come before at the start, and how many steps
+// of a formula that needs no past after an event.
+struct MethodPlan {
+  Scheme scheme;
+  int order = 2, start_steps = 0, restart_steps = 1;
+  bool project = true;
+};
+MethodPlan plan_method(const SimulationOptions& options, double step);
+
+// What carries out one step. After take() outputs and updates are those at its end.
+class StepExecutor {
+ public:
+  virtual ~StepExecutor() = default;
+  virtual bool take(const Scheme& scheme, double t, double length) = 0;  // to time t; false: no convergence
+  virtual void load(const StepState& state) = 0;
+  virtual void store(StepState& state) = 0;
+  virtual void hold(std::span<const double> held) = 0;
+  virtual void updates(double t, std::span<double> values) = 0;
+  virtual bool watched() const { return false; }  // somebody goes along with the run
+  // For them. The step just taken stays; the last two were stages of one step; discrete variables were taken
+  // over at its end.
+  virtual void kept(const Scheme&, double, double) {}
+  virtual void staged() {}
+  virtual void changed(double, std::span<const int>, std::span<const double>, std::span<const double>, bool) {}
+};
+
+class EventSteps {
+ public:
+  // `state`: discrete variables are kept in it, and values while a step is done again.
+  EventSteps(const Problem& problem, const MethodPlan& plan, StepExecutor& executor, StepState& state);
+  bool empty() const { return schedule_.empty(); }
+  std::int64_t next_due() const { return schedule_.next_due(); }
+  std::string chatter() const { return schedule_.chatter(); }
+  std::int64_t events() const { return events_; }
+  std::optional<double> ended() const { return ended_; }
+
+  // After an event, steps until the formula has its past; restart() takes one of them, to t.
+  bool restarting() const { return restarting_ > 0; }
+  bool restart(double t);
+  // After any step to t: whether it is to be done again in parts; else keep() it.
+  bool again(double t);
+  bool keep(const Scheme& scheme, double t);
+  // Does it again; `index`: its number. False where a step did not converge. The run may have ended.
+  bool locate(std::int64_t index, double t);
+  // Once the outputs at the end of step `index` are taken: discrete variables change, and those that then want
+  // to. True where the formula begins anew.
+  bool update(std::int64_t index, double t);
+
+ private:
+  bool wants_change(double t);
+  bool ends() const;
+  bool take_updates(std::int64_t index, double t);
+  bool take_stages(double t, bool keep);
+  void forget_stage();
+  void follow(double t);
+  void tell(double t);
+
+  const Problem& problem_;
+  const MethodPlan& plan_;
+  StepExecutor& executor_;
+  StepState& state_;
+  StepState begin_;
+  Schedule schedule_;
+  std::vector<double> updates_, before_;
+  std::vector<int> taken_;
+  bool follows_ = false;  // there are variables that follow at once
+  bool located_ = false, first_order_ = false, restarted_ = false, staged_ = false;
+  int restarting_ = 0;
+  std::int64_t events_ = 0;
+  std::optional<double> ended_;
+};
+
+}  // namespace tellegen
