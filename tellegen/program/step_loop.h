@@ -28,11 +28,11 @@ struct RegisterCopy {
 
 struct StepProgram {
   Program program;
-  std::int32_t time = -1;    // input register of t, or -1
+  std::int32_t time = -1;        // input register of t, or -1
   std::int32_t renew_time = -1;  // the same for section 5, which shares nothing with the sections between
-  std::int32_t error = -1;   // register of the last update, 1 = tolerance; -1: nothing to iterate
-  std::int32_t reload = -1;  // input read afresh in every iteration, so that a compiler cannot
-                             // take what depends on it out of the loop (refactor)
+  std::int32_t error = -1;       // register of the last update, 1 = tolerance; -1: nothing to iterate
+  std::int32_t reload = -1;      // input read afresh in every iteration, so that a compiler cannot
+                                 // take what depends on it out of the loop (refactor)
   std::vector<RegisterCopy> iterate_copies;  // before every iteration: the iterate becomes the last solution
   std::vector<RegisterCopy> step_copies;     // after every step, in order: history moves on
   std::vector<RegisterCopy> renew_copies;    // after section 5

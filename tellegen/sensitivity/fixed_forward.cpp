@@ -162,8 +162,8 @@ class FixedForwardLanes : public StepListener {
   // Eight parameters on their way through the run, or the last four of them.
   struct Block {
     int number = 0, width = lanes;
-    std::vector<LaneNumbers> past;               // newest first, each [rate][lane]; the oldest is for the next
-    LaneNumbers rate;                            // [rate][lane]
+    std::vector<LaneNumbers> past;  // newest first, each [rate][lane]; the oldest is for the next
+    LaneNumbers rate;               // [rate][lane]
     std::vector<double> columns, at_fixed_time;  // [column asked for][lane]: at the moving, at the fixed time
     std::vector<double> held;                    // [discrete][lane]
     std::vector<std::pair<int, int>> entries;    // of dF/dp, with their lanes

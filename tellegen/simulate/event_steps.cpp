@@ -38,9 +38,56 @@ EventSteps::EventSteps(const Problem& problem, const MethodPlan& plan, StepExecu
       schedule_(*problem.system, problem.step),
       updates_(problem.system->discrete.size()),
       before_(updates_.size()) {
-  for (const Discrete& d : problem.system->discrete)
-    follows_ = follows_ || (d.every == 0.0 && !d.external);
+  for (const Discrete& d : problem.system->discrete) follows_ = follows_ || (d.every == 0.0 && !d.external);
   taken_.reserve(updates_.size());
+  find_timed();
+}
+
+void EventSteps::find_timed() {
+  const EquationSystem& system = *problem_.system;
+  Pool& pool = *system.model->pool;
+  const auto discrete_of = [&](Expr symbol) {
+    for (std::size_t k = 0; k < system.discrete.size(); ++k)
+      if (symbol == discrete_symbol(system, static_cast<int>(k)) ||
+          (system.discrete[k].column >= 0 && symbol == column_symbol(system, system.discrete[k].column)))
+        return static_cast<int>(k);
+    return -1;
+  };
+  const Expr t = pool.symbol("t");
+  std::vector<ProgramRoot> roots;
+  std::vector<Expr> formulas;
+  is_timed_.assign(system.discrete.size(), 0);
+  for (std::size_t k = 0; k < system.discrete.size(); ++k) {
+    const Discrete& d = system.discrete[k];
+    if (d.every != 0.0 || d.external || !depends_on(d.update, t)) continue;
+    const auto symbols = symbols_of(std::span(&d.update, 1));
+    if (!std::all_of(symbols.begin(), symbols.end(), [&](Expr s) { return s == t || discrete_of(s) >= 0; }))
+      continue;
+    is_timed_[k] = 1;
+    roots.push_back({d.update, 0});
+    formulas.push_back(d.update);
+    timed_of_.push_back(static_cast<int>(k));
+  }
+  if (roots.empty()) return;
+  std::vector<ProgramInput> inputs{{t, 0}};
+  for (Expr s : symbols_of(formulas))
+    if (s != t) {
+      inputs.push_back({s, 0});
+      timed_inputs_.push_back(discrete_of(s));
+    }
+  timed_ = make_program(pool, inputs, {}, roots, 1);
+  timed_registers_.resize(timed_.registers);
+}
+
+bool EventSteps::timed_change(double t) {
+  if (timed_of_.empty()) return false;
+  timed_registers_[0] = t;
+  for (std::size_t i = 0; i < timed_inputs_.size(); ++i)
+    timed_registers_[i + 1] = state_.held[timed_inputs_[i]];
+  interpret(timed_, 0, timed_registers_.data());
+  for (std::size_t i = 0; i < timed_of_.size(); ++i)
+    if (differs(timed_registers_[timed_.roots[i]], state_.held[timed_of_[i]])) return true;
+  return false;
 }
 
 bool EventSteps::wants_change(double t) {
@@ -50,13 +97,11 @@ bool EventSteps::wants_change(double t) {
   return false;
 }
 
-bool EventSteps::ends() const {
-  return problem_.stop_event >= 0 && updates_[problem_.stop_event] != 0.0;
-}
+bool EventSteps::ends() const { return problem_.stop_event >= 0 && updates_[problem_.stop_event] != 0.0; }
 
 bool EventSteps::again(double t) {
   located_ = false;
-  return wants_change(t) && (problem_.options.event_bisections > 0 || ends());
+  return wants_change(t) && (problem_.options.event_bisections > 0 || ends() || timed_change(t));
 }
 
 bool EventSteps::locate(std::int64_t index, double t) {
@@ -73,11 +118,21 @@ bool EventSteps::locate(std::int64_t index, double t) {
   double done = 0.0;  // of the step
   for (int events = 0; done < 1.0; ++events) {
     double to = 1.0;
+    const auto timed = [&](double part) { return timed_change(t - (1.0 - part) * h); };
+    if (events < most_located && timed(to))
+      for (double before = done; to - before > 1e-12;) {
+        const double middle = 0.5 * (before + to);
+        (timed(middle) ? to : before) = middle;
+      }
     if (!reach(done, to)) return false;
     located_ = events < most_located && wants_change(at);
     if (located_) {
+      bool others = false;  // that need solutions to be found
+      for (std::size_t k = 0; k < updates_.size(); ++k)
+        others = others || (problem_.system->discrete[k].every == 0.0 && !is_timed_[k] &&
+                            differs(updates_[k], state_.held[k]));
       double before = done;
-      for (int k = 0; k < problem_.options.event_bisections; ++k) {
+      for (int k = 0; others && k < problem_.options.event_bisections; ++k) {
         const double middle = 0.5 * (before + to);
         if (!reach(done, middle)) return false;
         (wants_change(at) ? to : before) = middle;
@@ -93,7 +148,7 @@ bool EventSteps::locate(std::int64_t index, double t) {
       return true;
     }
     done = to;
-    if (done == 1.0) break;  // the end of the step itself is for update()
+    if (done == 1.0) break;                            // the end of the step itself is for update()
     const bool changed = take_updates(index - 1, at);  // before the step's own number: nothing is sampled
     executor_.store(state_);
     if (changed) follow(at);

@@ -1,10 +1,12 @@
 // Fixed steps around events, the same for every executor of a step.
 //
-// A step in which an event falls is done again in parts, with the events found by bisection; backward Euler,
-// which needs neither rates nor earlier values. No part is shorter than a ten-millionth of the step: an edge on
-// the step grid leaves no remainder of rounding size. At an event discrete variables change until none wants to
-// any more; then the formula begins anew: with a backward Euler step after an event that was looked for, and
-// otherwise (sampled variables may change in every step) with one of second order, in two stages,
+// A step in which an event falls is done again in parts; backward Euler, which needs neither rates nor
+// earlier values. What depends on time and discrete variables alone (a modulator's edge) is met exactly;
+// other events are found by bisection, as closely as the options ask for. No part is shorter than a
+// ten-millionth of the step: an edge on the step grid leaves no remainder of rounding size. At an event
+// discrete variables change until none wants to any more; then the formula begins anew: with a backward Euler
+// step after an event that was looked for, and otherwise (sampled variables may change in every step) with
+// one of second order, in two stages,
 //
 //   k1 = f(x + g h k1)    x_next = x + h ((1 - g) k1 + g k2)    k2 = f(x_next)    g = 1 - 1/sqrt(2)
 //
@@ -47,7 +49,8 @@ class StepExecutor {
   // over at its end.
   virtual void kept(const Scheme&, double, double) {}
   virtual void staged() {}
-  virtual void changed(double, std::span<const int>, std::span<const double>, std::span<const double>, bool) {}
+  virtual void changed(double, std::span<const int>, std::span<const double>, std::span<const double>, bool) {
+  }
 };
 
 class EventSteps {
@@ -68,8 +71,8 @@ class EventSteps {
   bool keep(const Scheme& scheme, double t);
   // Does it again; `index`: its number. False where a step did not converge. The run may have ended.
   bool locate(std::int64_t index, double t);
-  // Once the outputs at the end of step `index` are taken: discrete variables change, and those that then want
-  // to. True where the formula begins anew.
+  // Once the outputs at the end of step `index` are taken: discrete variables change, and those that then
+  // want to. True where the formula begins anew.
   bool update(std::int64_t index, double t);
 
  private:
@@ -80,6 +83,8 @@ class EventSteps {
   void forget_stage();
   void follow(double t);
   void tell(double t);
+  void find_timed();
+  bool timed_change(double t);
 
   const Problem& problem_;
   const MethodPlan& plan_;
@@ -89,6 +94,11 @@ class EventSteps {
   Schedule schedule_;
   std::vector<double> updates_, before_;
   std::vector<int> taken_;
+  // Updates that are functions of time and discrete variables alone.
+  Program timed_;
+  std::vector<double> timed_registers_;
+  std::vector<int> timed_inputs_, timed_of_;  // discrete variables: inputs after t, and roots
+  std::vector<char> is_timed_;
   bool follows_ = false;  // there are variables that follow at once
   bool located_ = false, first_order_ = false, restarted_ = false, staged_ = false;
   int restarting_ = 0;

@@ -39,9 +39,9 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   EventSteps events_;
   std::unique_ptr<WholeStep> start_, step_;
   StepLoopControl control_;
-  Scheme scheme_;             // of step_
-  int starting_ = 0;          // trapezoidal steps left, where there are events
-  double* row_ = nullptr;     // where a step that take() takes writes its outputs
+  Scheme scheme_;              // of step_
+  int starting_ = 0;           // trapezoidal steps left, where there are events
+  double* row_ = nullptr;      // where a step that take() takes writes its outputs
   std::vector<double> aside_;  // outputs nobody wants
   std::string failure_;
 };
