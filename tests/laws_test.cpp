@@ -93,7 +93,12 @@ double largest_difference(const Rows& a, const Rows& b, const Rows& scale) {
 
 class Laws : public testing::TestWithParam<std::string> {
  protected:
-  Laws() : model(shipped_model(GetParam())) {}
+  Laws() : model(shipped_model(GetParam())) {
+    // The drive idles for its first 5 ms, where laws are about rounding: it is to run from the start.
+    if (GetParam() == "pmsm-drive")
+      for (ModelInput& input : model.inputs)
+        if (input.name == "w_ref") input.value = model.pool->number(100.0);
+  }
 
   // The model's own settings, for this many steps.
   SimulationOptions options(const std::string& method, int steps) const {
