@@ -524,8 +524,7 @@ class ExplicitRk4 : public Integrator {
     Pool& pool = *minimal.system.model->pool;
     std::vector<Expr> formulas = m.derivatives;
     for (const auto& [symbol, value] : form.solved) formulas.push_back(value);
-    formulas.insert(formulas.end(), minimal.problem.outputs.begin(), minimal.problem.outputs.end());
-    const ExprMap<Expr> sines = shared_sines(pool, formulas);
+    const ExprMap<Expr> sines = shared_sines(pool, formulas);  // outputs have no say in it
     std::vector<ProgramInput> inputs{{pool.symbol("t"), 1}};
     for (Expr z : m.states) inputs.push_back({z, 2});
     for (Expr w : form.iterated) inputs.push_back({w, 3});
