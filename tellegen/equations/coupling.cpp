@@ -37,12 +37,16 @@ std::optional<LinearEquation> linear_equation(const Group& group, Expr residual)
   return equation;
 }
 
-// v = R*i, v = V(t), i = I(t) couple nothing that topology does not see.
+// v = R*i, v = V(t), i = I(t) couple nothing that topology does not see; variables of two edges are coupled.
 bool couples(const Group& group, const LinearEquation& equation) {
   int across = 0, through = 0;
-  for (const auto& [s, coefficient] : equation.coefficients)
-    ++(group.symbols[s].what == LocalSymbol::What::through ? through : across);
-  return across > 1 || through > 1;
+  std::set<int> edges;
+  for (const auto& [s, coefficient] : equation.coefficients) {
+    const LocalSymbol& symbol = group.symbols[s];
+    ++(symbol.what == LocalSymbol::What::through ? through : across);
+    if (symbol.what != LocalSymbol::What::internal) edges.insert(symbol.index);
+  }
+  return across > 1 || through > 1 || edges.size() > 1;
 }
 
 class CouplingElimination {

@@ -47,7 +47,7 @@ class Sorter {
       if (at_ == top_.get()) throw netlist_fault(card.place, "T504", ".ends without a .subckt");
       at_ = stack_.back();
       stack_.pop_back();
-    } else if (word == ".param" || word == ".parameter" || word == ".parameters" || word == ".csparam") {
+    } else if (word == ".param" || word == ".parameter" || word == ".parameters") {
       for (const KeyValue& a : assignments_of(rest_of(card.text), card.place)) {
         // .param f(x) = x*2 defines a function, as .func does.
         if (a.name.find('(') != std::string::npos)
@@ -149,10 +149,11 @@ class Sorter {
         model.values.push_back({fields[k].text, fields[k + 2].text});
         k += 3;
       } else {
-        throw netlist_fault(
+        model.wrong = netlist_fault(
             card.place, "T503",
             fmt::format("'{}' of the model '{}' is not a name and a value", fields[k].text, model.name),
             {"it is written name=value"});
+        break;
       }
     }
     const auto [entry, fresh] = at_->models.try_emplace(model.name, model);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct ModelCard {  // .model name type(name=value ...)
   std::string name, type;
   std::vector<KeyValue> values;
   Place place;
+  std::optional<ModelError> wrong;  // matters where the model is used; libraries have models of every program
 };
 
 struct FunctionCard : SpiceFunction {

@@ -62,7 +62,7 @@ DeviceTable read_devices(const std::filesystem::path& library) {
     if (!source.is(entry, Value::Type::table, what)) continue;
     source.known_keys(entry,
                       {"like", "letter", "kind", "ports", "current", "names", "aliases", "positional",
-                       "values", "series", "states", "neutral", "without_effect"},
+                       "values", "series", "states", "neutral", "without_effect", "multiplied", "divided"},
                       what);
     DeviceKind device;
     if (const std::string like = source.text(entry, "like", what); !like.empty()) {
@@ -90,6 +90,8 @@ DeviceTable read_devices(const std::filesystem::path& library) {
     list("ports", device.ports);
     list("positional", device.positional);
     list("without_effect", device.without_effect);
+    list("multiplied", device.multiplied);
+    list("divided", device.divided);
     const auto each = [&](std::string_view key, auto&& take) {
       if (const Value* found = entry.find(key))
         for (const Value& item : found->items) take(std::string(item.key), as_text(item));
@@ -139,6 +141,7 @@ void Translation::device(const Item& item) {
     fault(item, "T503", fmt::format("there is no model '{}' for '{}'", item.fields[at].text, element.name),
           {did_you_mean(item.fields[at].text, known)});
   }
+  if (model->wrong) throw *model->wrong;
   const DeviceKind* device = device_of(element);
   if (!device) {
     std::vector<std::string> types;
@@ -183,7 +186,13 @@ void Translation::device(const Item& item) {
                    fields.begin() + static_cast<std::ptrdiff_t>(end));
       break;
     }
-  for (const KeyValue& a : take_assignments(fields)) give(a.name, a.text, item.place(), true);
+  Formula many = number_formula(1.0);  // m= of an element: so many in parallel
+  for (const KeyValue& a : take_assignments(fields)) {
+    if (a.name == "m" && !device->multiplied.empty())
+      many = constant(item, a.text);
+    else
+      give(a.name, a.text, item.place(), true);
+  }
   std::size_t position = 0;
   for (const Field& field : fields) {
     if (field.is("on") || field.is("off")) {
@@ -201,6 +210,16 @@ void Translation::device(const Item& item) {
   if (run_.gmin) circuit("gmin", *run_.gmin);
   if (run_.celsius != 27.0) circuit("temp", run_.celsius);
   if (run_.nominal != 27.0) circuit("tnom", run_.nominal);
+
+  if (many.text != "1") {
+    const auto scale = [&](const std::vector<std::string>& names, auto&& by) {
+      for (const std::string& name : names)
+        if (given.contains(name) || device->names.at(name) != "0")
+          given[name] = by(given.contains(name) ? given[name] : constant(item, device->names.at(name)), many);
+    };
+    scale(device->multiplied, multiply);
+    scale(device->divided, divide);
+  }
 
   std::map<std::string, Formula> values = given;
   for (const auto& [name, text] : device->names)

@@ -15,14 +15,15 @@ struct DeviceKind {
   char letter = 0;   // of the elements that use it
   std::string kind;  // "electrical.bjt"
   std::vector<std::string> ports;
-  std::string current;                         // into its first terminal; % is the component
-  std::map<std::string, std::string> names;    // SPICE's parameters, of model and element, and their values
-  std::map<std::string, std::string> aliases;  // other names of them
-  std::vector<std::string> positional;         // of the element's line, after the model
-  std::vector<KeyValue> values;                // parameter of the kind, formula of SPICE's names
-  std::vector<KeyValue> series;                // a resistor before that port, where the formula is not zero
-  std::map<std::string, double> neutral;       // accepted at this value only
-  std::vector<std::string> without_effect;     // accepted, no part of a transient here
+  std::string current;                           // into its first terminal; % is the component
+  std::map<std::string, std::string> names;      // SPICE's parameters, of model and element, and their values
+  std::map<std::string, std::string> aliases;    // other names of them
+  std::vector<std::string> positional;           // of the element's line, after the model
+  std::vector<KeyValue> values;                  // parameter of the kind, formula of SPICE's names
+  std::vector<KeyValue> series;                  // a resistor before that port, where the formula is not zero
+  std::map<std::string, double> neutral;         // accepted at this value only
+  std::vector<std::string> without_effect;       // accepted, no part of a transient here
+  std::vector<std::string> multiplied, divided;  // by m= of an element
   struct State {
     std::string variable, start, storage;  // no state where `storage` is zero
   };

@@ -29,6 +29,7 @@ void Translation::read_directive(const Card& card) {
     return;
   }
   if (word == ".global" || word == ".title") return;
+  if (word == ".csparam") return note(card.place, ".csparam has no effect: it is for .control blocks");
   if (is_one_of(word, analyses))
     return note(card.place, fmt::format("{} is not a transient analysis, skipped", word));
   if (is_one_of(word, reports))
@@ -55,6 +56,10 @@ void Translation::read_tran(const Card& card, const std::vector<Field>& fields) 
   if (times.size() < 2 || times.size() > 4)
     throw netlist_fault(card.place, "T502", ".tran takes a step and an end",
                         {"it is written: .tran step stop [start [longest step]] [uic]"});
+  if (times[0] == 0.0 && times[1] > 0.0) {  // as many rows as a model file without `sample` has
+    times[0] = times[1] / 500.0;
+    note(card.place, fmt::format("the step of .tran is 0: rows every {:g} s, a 500th of the end", times[0]));
+  }
   if (!(times[0] > 0.0) || !(times[1] > 0.0) || times[0] > times[1])
     throw netlist_fault(card.place, "T508",
                         "the step and the end of .tran must be above 0, the step not above the end");
@@ -93,7 +98,9 @@ void Translation::read_options(const Card& card) {
       if (a.text != "gear" && a.text != "trap" && a.text != "trapezoidal")
         throw netlist_fault(card.place, "T501", fmt::format("the method '{}' is not known", a.text),
                             {"SPICE has gear and trap"});
-      run_.method = a.text == "gear" ? "bdf2" : "tr";
+      note(card.place, fmt::format("method={} was read: the method is adaptive, whose step and order vary "
+                                   "(--method {} has a fixed step)",
+                                   a.text, a.text == "gear" ? "bdf2" : "tr"));
     } else {
       note(card.place, fmt::format("the option '{}' has no effect", a.name));
     }
@@ -134,7 +141,7 @@ void Translation::write_simulation(TomlText& to) const {
            run_.place);
     to.add(fmt::format("sample = {}", number_text(*run_.step)), run_.place);
   }
-  to.add(fmt::format("method = \"{}\"", run_.method.empty() ? "adaptive" : run_.method), run_.place);
+  to.add("method = \"adaptive\"", run_.place);
   if (run_.tolerance) to.add(fmt::format("tolerance = {}", number_text(*run_.tolerance)), run_.place);
 }
 

@@ -90,13 +90,14 @@ class Reader {
       check_characters(place, whole);
       std::string_view content = trimmed(without_comment(whole));
       if (content.empty()) continue;
-      if (content.starts_with('+')) {
+      // A parenthesis that closes what the line before has opened goes on with it too.
+      if (content.starts_with('+') || (content.starts_with(')') && open)) {
         if (control || !inside || !skipping.empty()) continue;
         if (!open)
           throw netlist_fault(place, "T502", "there is no line that this one could continue",
                               {"a line that begins with '+' goes on with the one before it"});
         raw += ' ';
-        raw += trimmed(content.substr(1));
+        raw += trimmed(content.substr(content.starts_with('+') ? 1 : 0));
         continue;
       }
       finish();
@@ -118,19 +119,20 @@ class Reader {
       }
       if (word == ".lib") {
         const auto words = words_of(content.substr(4));
-        std::error_code error;
-        const bool is_file = words.size() == 1 && fs::is_regular_file(path_of(file, words[0]), error);
-        if (words.size() == 1 && !is_file) {  // the beginning of a section
-          inside = wanted_section && lower_case(words[0]) == section;
-          found = found || inside;
-          skipping = inside ? "" : words[0];
+        if (words.size() == 1 && begins_section(words[0], file, text)) {
+          const bool wanted = wanted_section && lower_case(words[0]) == section;
+          if (wanted_section) inside = wanted;
+          found = found || wanted;
+          skipping = wanted ? "" : words[0];
+          if (!wanted_section)
+            cards.notes.push_back({place, fmt::format("section '{0}' is not read: '.lib {1} {0}' reads it",
+                                                      words[0], file.filename().string())});
           continue;
         }
       }
       if (!inside || !skipping.empty()) continue;
-      if (word == ".end") {
+      if (word == ".end") {  // of an included file it has no effect
         ended_ = titled;
-        if (!titled) break;
         continue;
       }
       raw = content;
@@ -138,6 +140,8 @@ class Reader {
       open = true;
     }
     finish();
+    if (ended_ && titled && has_lines(text))
+      cards.notes.push_back({{name, line}, "what stands behind .end is not read"});
     if (control) throw netlist_fault({name, line}, "T502", "the .control block does not end");
     if (wanted_section && !found)
       throw netlist_fault({name, 0}, "T502", fmt::format("the library has no section '{}'", section),
@@ -154,8 +158,33 @@ class Reader {
                           {"is this a netlist, and not a binary file?"});
   }
 
+  static bool has_lines(std::string_view text) {
+    while (!text.empty()) {
+      const auto end = text.find('\n');
+      const std::string_view whole = trimmed(text.substr(0, end));
+      if (!whole.empty() && !whole.starts_with('*')) return true;
+      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+    return false;
+  }
+
   static fs::path path_of(const fs::path& from, const std::string& name) {
     return (from.parent_path() / name).lexically_normal();
+  }
+
+  // `.lib name`: a section, which must end, or a file that is read whole.
+  static bool begins_section(const std::string& name, const fs::path& file, std::string_view after) {
+    std::error_code error;
+    if (fs::is_regular_file(path_of(file, name), error)) return false;
+    while (!after.empty()) {
+      const auto end = after.find('\n');
+      const std::string_view line = trimmed(after.substr(0, end));
+      const std::string word = lower_case(line.substr(0, std::min(line.find_first_of(" \t"), line.size())));
+      if (word == ".endl") return true;
+      if (word == ".lib" && words_of(line.substr(4)).size() == 1) return false;
+      after.remove_prefix(end == std::string_view::npos ? after.size() : end + 1);
+    }
+    return false;
   }
 
   void card(const Place& place, const std::string& raw, const fs::path& file) {
@@ -168,7 +197,8 @@ class Reader {
     const auto words = words_of(std::string_view(raw).substr(word.size()));
     if (words.empty() || words.size() > (include ? 1u : 2u))
       throw netlist_fault(place, "T502",
-                          include ? ".include takes the name of a file" : ".lib takes a file and a section");
+                          include ? ".include takes the name of a file"
+                                  : ".lib takes a file, or a file and one of its sections");
     enter(place, path_of(file, words[0]), words.size() > 1 ? lower_case(words[1]) : "");
   }
 

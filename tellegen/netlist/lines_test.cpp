@@ -85,6 +85,28 @@ TEST(Lines, OneSectionOfALibraryIsRead) {
   EXPECT_THROW(read_cards(folder.put("n.cir", "t\n.lib c.lib medium\n")), ModelError);
 }
 
+TEST(Lines, ALibraryWithoutASectionIsReadWhole) {
+  const Folder folder;
+  folder.put("nom.lib", "R2 a 0 2\n.end\nR4 a 0 4\n");
+  EXPECT_EQ(texts(read_cards(folder.put("m.cir", "t\nR1 a 0 1\n.lib \"nom.lib\"\nR3 a 0 3\n"))),
+            "r1 a 0 1|r2 a 0 2|r4 a 0 4|r3 a 0 3|");
+  // Neither a file nor a section that ends: a fault where it stands.
+  EXPECT_EQ(faults_of("R1 a 0 1\n.lib \"none.lib\"\nR3 a 0 3\n.end"), "T180:3");
+  EXPECT_EQ(faults_of("R1 a 0 1\n.lib fast\nR3 a 0 3\n.lib slow\nR4 a 0 4\n.endl"), "T180:3");
+}
+
+TEST(Lines, WhatIsNotReadIsNoted) {
+  const Cards cards = read_cards_text("t\n.lib fast\nR1 a 0 1\n.endl\nR2 a 0 2\n.end\n\nR3 a 0 3\n", "a.cir");
+  EXPECT_EQ(texts(cards), "r2 a 0 2|");
+  ASSERT_EQ(cards.notes.size(), 2u);
+  EXPECT_EQ(cards.notes[0].place.line, 2);
+  EXPECT_EQ(cards.notes[1].text, "what stands behind .end is not read");
+}
+
+TEST(Lines, AClosingParenthesisGoesOnWithItsLine) {
+  EXPECT_EQ(read("t\n.model d d(\n+ is=1\n)\nR1 a 0 1"), ".model d d( is=1 )|r1 a 0 1|");
+}
+
 TEST(Lines, AFileThatIncludesItselfIsAFault) {
   const Folder folder;
   folder.put("a.inc", ".include b.inc\n");

@@ -155,6 +155,45 @@ TEST(Netlist, NothingIsPassedOverInSilence) {
   EXPECT_EQ(notes[0], "test.cir:4: note: .print has no effect: every voltage and current is an output");
 }
 
+TEST(Netlist, AMethodOfSpiceLeavesTheStepVariable) {
+  const ConvertedNetlist c = converted("V1 a 0 1\nR1 a 0 1\n.options method=gear\n.tran 1u 1m");
+  EXPECT_NE(c.toml.find("method = \"adaptive\""), std::string::npos) << c.toml;
+  ASSERT_EQ(c.notes.size(), 1u);
+  EXPECT_NE(c.notes[0].find("test.cir:4: note: method=gear was read"), std::string::npos) << c.notes[0];
+}
+
+TEST(Netlist, AModelThatIsNotUsedIsNoFault) {
+  const std::string models = "R1 a 0 1\n.model irf vdmos vto=3 pchan rg=1\n.model q2 ako:q1 npn(bf=10)\n";
+  EXPECT_EQ(faults_of(models), "none");
+  EXPECT_EQ(faults_of(models + "D1 a 0 irf\n"), "T503:3");
+}
+
+TEST(Netlist, MOfAnElementIsHowManyInParallelMOfAModelIsTheGradingCoefficient) {
+  const std::string lines = "V1 a 0 1\n.model dm d(cjo=1p m=0.4)\nD1 a 0 dm m=1\nD2 a 0 dm 2 m=3\n";
+  EXPECT_EQ(component(lines, "d1"),
+            R"(d1 = { kind = "electrical.junction_diode", p = "a", n = "datum", Cj0 = 1e-12, M = 0.4 })");
+  EXPECT_NE(component(lines, "d2").find("area = 6"), std::string::npos) << component(lines, "d2");
+}
+
+TEST(Netlist, APerfectCouplingIsAnInductorAndAnIdealTransformer) {
+  const std::string toml = converted("V1 a 0 1\nL1 a 0 1m\nL2 b 0 4m\nK1 L1 L2 -1\nR1 b 0 1\n").toml;
+  EXPECT_EQ(line_of(toml, "l1"), R"(l1 = { kind = "electrical.inductor", p = "a", n = "datum", L = 0.001 })");
+  EXPECT_EQ(
+      line_of(toml, "l2_ideal"),
+      R"(l2_ideal = { kind = "electrical.ideal_transformer", p1 = "a", n1 = "datum", p2 = "b", n2 = "datum", n = -0.5 })");
+  EXPECT_NE(toml.find("\"I(l1)\" = \"l1.i + l2_ideal.primary.i\""), std::string::npos) << toml;
+}
+
+TEST(Netlist, ARepeatedTimeOfPwlIsAJumpAndOneThatGoesBackAFault) {
+  EXPECT_NE(component("V1 a 0 PWL(0 0 1 0 1 2 2 3)\nR1 a 0 1", "v1").find("if(t >= 1, 2, 0)"),
+            std::string::npos);
+  EXPECT_EQ(faults_of("V1 a 0 PWL(0 0 2 0 1 2)\nR1 a 0 1"), "T508:2");
+}
+
+TEST(Netlist, ATranWithoutAStepHas500Rows) {
+  EXPECT_NE(converted("V1 a 0 1\nR1 a 0 1\n.tran 0 5m").toml.find("sample = 1e-05"), std::string::npos);
+}
+
 TEST(Netlist, FaultsOfTheModelReaderStandAtTheNetlist) {
   const auto file = std::filesystem::path(testing::TempDir()) / "netlist_places.cir";
   std::ofstream(file) << "title\n* comment\nV1 a 0 1\nR1 a 0 1\nC1 a 0 -1u\n.tran 1u 1m\n";

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -27,8 +28,7 @@ constexpr Suffix suffixes[] = {{"meg", 6},
                                {"\xce\xbc", -6} /* Greek mu */,
                                {"n", -9},
                                {"p", -12},
-                               {"f", -15},
-                               {"a", -18}};
+                               {"f", -15}};
 
 // 4.7k is the number nearest to 4700, as a reader expects, and not 4.7 times 1000.
 double scaled(std::string_view digits, double value, const Suffix& suffix) {
@@ -41,18 +41,33 @@ double scaled(std::string_view digits, double value, const Suffix& suffix) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+// Behind digits, point and exponent. 1d-3 is 1e-3, as Fortran writes it; an 'e' or 'd' without digits behind
+// it is a unit.
+std::size_t number_end(std::string_view text) {
+  std::size_t k = 0;
+  while (k < text.size() && (is_digit(text[k]) || text[k] == '.')) ++k;
+  if (k == text.size() || (text[k] != 'e' && text[k] != 'd')) return k;
+  std::size_t exponent = k + 1;
+  if (exponent < text.size() && (text[exponent] == '+' || text[exponent] == '-')) ++exponent;
+  if (exponent == text.size() || !is_digit(text[exponent])) return k;
+  while (exponent < text.size() && is_digit(text[exponent])) ++exponent;
+  return exponent;
+}
+
 }  // namespace
 
 std::optional<SpiceNumber> leading_number(std::string_view text) {
   const bool point = !text.empty() && text[0] == '.';
   if (text.size() <= point || !is_digit(text[point])) return std::nullopt;
   SpiceNumber number;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number.value);
+  std::string digits(text.substr(0, number_end(text)));
+  std::replace(digits.begin(), digits.end(), 'd', 'e');
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number.value);
   if (error != std::errc()) return std::nullopt;
-  number.length = static_cast<std::size_t>(end - text.data());
+  number.length = static_cast<std::size_t>(end - digits.data());
   for (const Suffix& suffix : suffixes)
     if (text.substr(number.length).starts_with(suffix.text)) {
-      number.value = scaled(text.substr(0, number.length), number.value, suffix);
+      number.value = scaled(digits.substr(0, number.length), number.value, suffix);
       number.length += suffix.text.size();
       break;
     }

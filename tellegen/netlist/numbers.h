@@ -1,5 +1,6 @@
-// Numbers as SPICE writes them: 10, 4.7k, 1.5MEG, 100nF, 2e-3. Letters after the suffix are a unit and are
-// passed over; M is milli and MEG is mega.
+// Numbers as SPICE writes them: 10, 4.7k, 1.5MEG, 100nF, 2e-3, 2d-3. Letters after the suffix are a unit and
+// are passed over; M is milli and MEG is mega. As in ngspice 39 there is no suffix for atto: 2A is two
+// ampere.
 #pragma once
 
 #include <optional>

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "tellegen/netlist/faults.h"
@@ -49,6 +50,7 @@ Formula Translation::passive_value(const Item& item, std::vector<KeyValue>& opti
   }
   if (const KeyValue* given = find(options, key)) value = formula(item, given->text);
   if (model) {
+    if (model->wrong) throw *model->wrong;
     const std::string letter(1, item.element.letter());
     if (model->type != letter && model->type != (letter == "r" ? "res" : letter == "c" ? "cap" : "ind"))
       fault(item, "T503", fmt::format("the model '{}' is of type '{}'", model->name, model->type),
@@ -196,6 +198,7 @@ void Translation::coupled(const std::vector<std::size_t>& members) {
   if (members.size() > 3)
     fault(item, "T500", fmt::format("{} inductors are coupled with each other", members.size()),
           {"up to three are supported"});
+  if (perfectly_coupled(members)) return;
   ComponentText text = component(
       item, members.size() == 2 ? "electrical.coupled_inductors" : "electrical.coupled_inductors_3");
   for (std::size_t k = 0; k < members.size(); ++k) {
@@ -206,7 +209,7 @@ void Translation::coupled(const std::vector<std::size_t>& members) {
     text.port("p" + number, node(inductor, 1));
     text.port("n" + number, node(inductor, 2));
     text.value("L" + number, value);
-    winding_of_[members[k]] = {text.name, std::string(edges[k])};
+    winding_of_[members[k]] = fmt::format("{}.{}.i", text.name, edges[k]);
     if (!run_.uic)
       initial_.add(fmt::format("\"{}.{}.i\" = \"steady\"", text.name, edges[k]), inductor.place());
     else if (const KeyValue* start = find(options, "ic"))
@@ -220,6 +223,57 @@ void Translation::coupled(const std::vector<std::size_t>& members) {
       text.value(members.size() == 2 ? "k" : fmt::format("k{}{}", a + 1, b + 1), k);
     }
   write(text, item);
+}
+
+// K = 1 or -1: the first inductor carries what magnetises, and ideal transformers join the others to it. True
+// where every coupling of the group is so; where only some are, the kinds of the library say that it cannot
+// be.
+bool Translation::perfectly_coupled(const std::vector<std::size_t>& members) {
+  std::vector<double> sign(members.size(), 1.0);  // against the first
+  for (std::size_t a = 0; a < members.size(); ++a)
+    for (std::size_t b = a + 1; b < members.size(); ++b) {
+      double k = 0.0;
+      for (const Coupling& c : couplings_)
+        if (c.first == members[a] && c.second == members[b]) k = names_.number(c.k, c.element->card->place);
+      if (std::abs(k) != 1.0 || (a > 0 && k != sign[a] * sign[b])) return false;
+      if (a == 0) sign[b] = k;
+    }
+  const Item first = item_of(flat_.elements[members[0]]);
+  std::vector<KeyValue> options;
+  const Formula inductance = passive_value(first, options, "l");
+  ComponentText magnetising = component(first, "electrical.inductor");
+  magnetising.port("p", node(first, 1));
+  magnetising.port("n", node(first, 2));
+  magnetising.value("L", inductance);
+  Formula start = number_formula(0.0);
+  if (const KeyValue* ic = find(options, "ic")) start = constant(first, ic->text);
+  std::string current = magnetising.name + ".i";
+  for (std::size_t k = 1; k < members.size(); ++k) {
+    const Item other = item_of(flat_.elements[members[k]]);
+    options.clear();
+    const Formula ratio = divide(passive_value(other, options, "l"), inductance);
+    const Formula turns{fmt::format("{}sqrt({})", sign[k] < 0.0 ? "-" : "", ratio.text),
+                        sign[k] < 0.0 ? Formula::sign : Formula::atom, false};
+    if (const KeyValue* ic = find(options, "ic"))
+      start = add(start, multiply(constant(other, ic->text), turns));
+    ComponentText transformer{
+        names_.extra_component(other.element.name + "_ideal"), "electrical.ideal_transformer", {}};
+    transformer.port("p1", node(first, 1));
+    transformer.port("n1", node(first, 2));
+    transformer.port("p2", node(other, 1));
+    transformer.port("n2", node(other, 2));
+    transformer.value("n", names_.simplified(divide(number_formula(1.0), turns)));
+    write(transformer, other);
+    winding_of_[members[k]] = transformer.name + ".secondary.i";
+    current += fmt::format(" + {}.primary.i", transformer.name);
+  }
+  winding_of_[members[0]] = current;
+  if (!run_.uic)
+    initial_.add(fmt::format("\"{}.i\" = \"steady\"", magnetising.name), first.place());
+  else if (start.text != "0")
+    magnetising.value("i0", names_.simplified(start));
+  write(magnetising, first);
+  return true;
 }
 
 }  // namespace tellegen

@@ -128,6 +128,25 @@ void Translation::waveform(const Item& item, const std::string& shape, const std
       fault(item, "T502", fmt::format("pwl of '{}' takes pairs of a time and a value", item.element.name));
     text.kind = "electrical.pwl_" + unit;
     std::string points;
+    // Two values at one time are a jump: the ramps without the jumps, and steps.
+    std::vector<std::pair<Formula, Formula>> ramps;
+    Formula jumps = number_formula(0.0);
+    double jumped = 0.0;
+    for (std::size_t k = 0; k < values.size(); k += 2) {
+      if (k > 0 && number(k) < number(k - 2))
+        fault(item, "T508",
+              fmt::format("the times of pwl of '{}' go back to {} s", item.element.name,
+                          number_text(number(k))));
+      if (k > 0 && number(k) == number(k - 2)) {
+        const double height = number(k + 1) - number(k - 1);
+        jumped += height;
+        jumps = add(jumps, {fmt::format("if(t >= {}, {}, 0)", number_text(number(k)), number_text(height)),
+                            Formula::atom, true});
+      } else {
+        ramps.emplace_back(number_formula(number(k)), number_formula(number(k + 1) - jumped));
+      }
+    }
+    if (jumps.text != "0") return write_source(item, voltage, add(piecewise(t, ramps, Outside::hold), jumps));
     for (std::size_t k = 0; k < values.size(); k += 2)
       points += fmt::format("{}[{}, {}]", k ? ", " : "", number_text(number(k)), number_text(number(k + 1)));
     if (values.size() == 2)  // one point is a constant

@@ -198,7 +198,7 @@ std::string Translation::current_of(const Element& element) const {
     case 'l':
       if (const auto found = inductors_.find(element.name); found != inductors_.end())
         if (const auto winding = winding_of_.find(found->second); winding != winding_of_.end())
-          return fmt::format("{}.{}.i", winding->second.first, winding->second.second);
+          return winding->second;
       return name + ".i";
     case 'e':
     case 'g':

@@ -19,7 +19,6 @@ struct RunSettings {
   bool uic = false;
   std::optional<double> tolerance, gmin;
   double celsius = 27.0, nominal = 27.0;
-  std::string method;
   Place place;
 };
 
@@ -73,6 +72,7 @@ class Translation {
   void storage(const Item& item);
   void couple();
   void coupled(const std::vector<std::size_t>& members);
+  bool perfectly_coupled(const std::vector<std::size_t>& members);
   Formula passive_value(const Item& item, std::vector<KeyValue>& options, const std::string& key);
   Formula temperature_factor(const Item& item, const std::vector<KeyValue>& options, const ModelCard* model);
   double node_start(const Item& item, std::size_t k) const;  // with uic, what .ic says
@@ -112,8 +112,8 @@ class Translation {
     const Element* element;
   };
   std::vector<Coupling> couplings_;
-  std::map<std::string, std::size_t> inductors_;                           // full name to index
-  std::map<std::size_t, std::pair<std::string, std::string>> winding_of_;  // index: component, edge
+  std::map<std::string, std::size_t> inductors_;   // full name to index
+  std::map<std::size_t, std::string> winding_of_;  // index: its current
 };
 
 }  // namespace tellegen

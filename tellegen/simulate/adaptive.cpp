@@ -144,6 +144,11 @@ bool AdaptiveRun::reach(double to) {
       failure_ = fmt::format("the adaptive method stopped at t = {:.9g} s: {}", t_, error_);
       return false;
     }
+    // Without states IDA controls no error, and a wrong step of Newton's would stay in the result.
+    if (system_.rates.empty()) {
+      state_.x.assign(data(y_.get()), data(y_.get()) + n_);
+      if (reinitialisation_.find(t_, state_)) std::copy(state_.x.begin(), state_.x.end(), data(y_.get()));
+    }
     fired_.clear();
     if (status == IDA_ROOT_RETURN) {
       find_roots();
@@ -210,7 +215,7 @@ bool AdaptiveRun::event(double t, bool sampling, bool from_outside) {
   for (int round = 0;; ++round) {
     if (round > 0 || from_outside) {
       tableau_.hold(held_);
-      if (!reinitialisation_.find(t, state_)) {
+      if (!reinitialisation_.find(t + later, state_)) {  // a source that jumps at t has jumped
         restart(t);
         break;
       }

@@ -179,7 +179,11 @@ TEST(Discrete, a_sampler_samples_at_its_own_rate) {
       EXPECT_NEAR(result.values[k], 3e-3 * static_cast<double>(k / 3), 1e-9) << method << " row " << k;
     }
   }
-  EXPECT_THROW(run(text, "tr", 5e-3, 0.1), ModelError);
+  // Without a state it is sampled when it is due; with one, at the end of a step.
+  const std::string storing =
+      "[components]\nc = { kind = \"electrical.capacitor\", p = \"a\", n = \"datum\", C = 1.0 }\n" +
+      text.substr(std::string("[components]\n").size());
+  EXPECT_THROW(run(storing, "tr", 5e-3, 0.1), ModelError);
 }
 
 TEST(Discrete, an_input_from_outside_holds_until_it_is_set_again) {

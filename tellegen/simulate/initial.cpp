@@ -38,6 +38,7 @@ class InitialProblem {
     free_what_forced_nodes_decide();
     prefer_what_was_given();
     prepare();
+    sources_rest_ = begins_steady();
   }
   // States held: their values are set before each solution.
   InitialProblem(Tableau& tableau, const Storage& storage)
@@ -63,6 +64,18 @@ class InitialProblem {
     state.rates.assign(z_.begin() + n_, z_.begin() + n_ + tableau_.rate_count());
     return true;
   }
+  void solve_afresh(double t, InitialState& state) {
+    t_ = t;
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k)
+      given_[k].value = tableau_.rate_value(state.x, k);
+    std::fill(z_.begin(), z_.end(), 0.0);
+    std::fill(limits_.begin(), limits_.end(), 0.0);
+    factored_ = false;
+    InitialState found = solve();
+    state.x = std::move(found.x);
+    state.rates = std::move(found.rates);
+  }
+  std::int64_t iterations() const { return iterations_; }
 
   // The matrix at a point, for derivatives.
   bool factor_at(double t, const InitialState& state) {
@@ -95,6 +108,7 @@ class InitialProblem {
         for (const auto& [p, slope] : of.of(forced_[k].formula))
           entries.push_back({first_forced_ + static_cast<std::int32_t>(k), p, slope});
     }
+    if (sources_rest_) return entries;
     const auto drives =
         redundant_slopes(system_, storage_, wrt, std::max(t, just_after_start), std::span(z_).subspan(n_));
     for (std::size_t k = 0; k < drives.size(); ++k)
@@ -102,7 +116,12 @@ class InitialProblem {
     return entries;
   }
 
+  // Whether what is found first is only where the states come from.
+  bool is_first_of_two() const { return sources_rest_ || !forced_.empty(); }
+
   InitialState solve() {
+    while (start_an_open_current_at_zero()) {
+    }
     check_structure();
     find_source_rates();
     guess();
@@ -152,7 +171,12 @@ class InitialProblem {
       if (done >= 1.0) return finish();
     }
     if (why.singular) throw ModelError(*why.singular);
-    throw SimulationError("no consistent initial values were found: " + why.message, 0.0, why.details);
+    throw SimulationError(
+        t_ > 0.0 ? fmt::format("Newton's iteration did not converge at t = {:.9g} s, nor with gmin or source "
+                               "stepping: {}",
+                               t_, why.message)
+                 : "no consistent initial values were found: " + why.message,
+        t_, why.details);
   }
 
  private:
@@ -182,6 +206,21 @@ class InitialProblem {
       for (const auto& [p, inner] : slopes.of_parameter(static_cast<int>(k)))
         entries.push_back({row, p, -slope * inner});
     }
+  }
+
+  // A state whose rate is to be zero, while a source prescribes the rate of redundant storage. With
+  // conditions in place of values (machines that turn while they are steady) rates are what the conditions
+  // say.
+  bool begins_steady() const {
+    const auto driven = [](const RedundantRate& r) {
+      return r.drive ||
+             std::any_of(r.terms.begin(), r.terms.end(), [](const auto& term) { return term.rate < 0; });
+    };
+    if (!conditions_.empty() || std::none_of(storage_.redundant.begin(), storage_.redundant.end(), driven))
+      return false;
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k)
+      if (redundant_of_[k] < 0 && given_[prescribed_[k]].what != GivenStart::What::value) return true;
+    return false;
   }
 
   void prepare() {
@@ -317,6 +356,10 @@ class InitialProblem {
   void find_source_rates() {
     const ExprMap<double> start{{system_.model->pool->symbol("t"), std::max(t_, just_after_start)}};
     source_rate_.clear();
+    if (sources_rest_) {
+      source_rate_.assign(storage_.redundant.size(), 0.0);
+      return;
+    }
     for (const RedundantRate& r : storage_.redundant) {
       double total = r.drive ? evaluate(r.drive, start) : 0.0;
       for (const auto& term : r.terms)
@@ -336,6 +379,46 @@ class InitialProblem {
         }
       source_rate_.push_back(total);
     }
+  }
+
+  // Through storage whose steady value nothing determines, in equations that do not contradict each other: an
+  // inductor across a source that is zero at t = 0. As in SPICE it begins at zero.
+  bool start_an_open_current_at_zero() {
+    if (unmatched(structure_).rows.empty()) return false;
+    source_rate_.assign(storage_.redundant.size(), 0.0);
+    guess();
+    std::vector<double> f(total_);
+    residual(f);
+    if (factor()) return false;
+    const NullSpace null = null_space(pattern_, values_);
+    if (contradicts(null, f)) return false;
+    for (const auto& part : null.rows) {
+      const std::int32_t k = part.index - n_;
+      if (k < 0 || k >= tableau_.rate_count() || redundant_of_[k] >= 0 || prescribed_[k] != k) continue;
+      const auto what = given_[k].what;
+      const Rate& r = system_.rates[k];
+      const Group& group = system_.groups[r.group];
+      if ((what != GivenStart::What::steady && what != GivenStart::What::nothing) ||
+          group.symbols[r.symbol].what != LocalSymbol::What::through)
+        continue;
+      const std::int32_t column = group.plus[r.symbol][r.member];
+      if (std::none_of(null.columns.begin(), null.columns.end(),
+                       [&](const auto& open) { return open.index == column; }))
+        continue;
+      given_[k] = {GivenStart::What::value, 0.0, false, system_.model->pool->number(0.0)};
+      build_pattern();
+      return true;
+    }
+    return false;
+  }
+
+  static bool contradicts(const NullSpace& null, std::span<const double> f) {
+    double sum = 0.0, size = 0.0;
+    for (const auto& part : null.rows) {
+      sum += part.weight * f[part.index];
+      size = std::max(size, std::abs(part.weight * f[part.index]));
+    }
+    return std::abs(sum) > 1e-6 * size;
   }
 
   void check_structure() {
@@ -380,12 +463,7 @@ class InitialProblem {
     fault.message =
         fmt::format("{} {} not determined at t = 0", names, undetermined.size() == 1 ? "is" : "are");
 
-    double sum = 0.0, size = 0.0;
-    for (const auto& part : null.rows) {
-      sum += part.weight * f[part.index];
-      size = std::max(size, std::abs(part.weight * f[part.index]));
-    }
-    const bool contradiction = std::abs(sum) > 1e-6 * size;
+    const bool contradiction = contradicts(null, f);
     if (null.rows.size() == 1)
       fault.details.push_back(contradiction ? "this equation cannot hold, whatever the variables are:"
                                             : "this equation holds whatever the variables are:");
@@ -458,7 +536,7 @@ class InitialProblem {
     const std::int32_t m = system_.member_of[e.component];
     for (const LocalSymbol& s : group.symbols) {
       if (s.what != LocalSymbol::What::across || s.index != e.edge) continue;
-      ExprMap<double> at{{group.time, 0.0}};
+      ExprMap<double> at{{group.time, t_}};
       for (const LocalSymbol& other : group.symbols) at[other.symbol] = 0.0;
       for (std::size_t p = 0; p < group.parameters.size(); ++p) at[group.parameters[p]] = group.values[p][m];
       for (Expr r : group.residuals)
@@ -549,6 +627,7 @@ class InitialProblem {
   bool newton(int most) {
     std::vector<double> f(total_), best(total_);
     for (int iteration = 0; iteration < most; ++iteration) {
+      ++iterations_;
       residual(f);
       const auto bad = std::find_if(f.begin(), f.end(), [](double v) { return !std::isfinite(v); });
       if (bad != f.end()) {
@@ -643,6 +722,7 @@ class InitialProblem {
   std::vector<std::int32_t> prescribed_;  // per state: the rate whose given value its row holds
   std::int32_t n_ = 0, first_forced_ = 0, total_ = 0;
   double t_ = 0.0;
+  std::int64_t iterations_ = 0;
   SparsePattern pattern_, structure_;  // with and without the entries of gmin
   std::unique_ptr<SparseLu> lu_;
   std::vector<std::int32_t> position_;
@@ -650,7 +730,8 @@ class InitialProblem {
   std::vector<double> source_rate_, z_, limits_, values_, by_x_, by_rate_, offset_;
   double gmin_ = 0.0, source_ = 1.0;
   bool factored_ = false, explain_ = false, held_near_ = false;
-  bool exact_ = false;  // exponentials as they are, not as limited in the last iteration
+  bool sources_rest_ = false;  // their slopes do not enter: a steady state
+  bool exact_ = false;         // exponentials as they are, not as limited in the last iteration
   Why why_;
 };
 
@@ -665,11 +746,15 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
   // time are taken over once and together, when the others have settled: a sampled sum must not add up twice.
   for (std::size_t round = 0;; ++round) {
     InitialState state = problem.solve();
-    if (!forced.empty()) {
-      Reinitialisation without_sources(tableau, storage);
-      if (!without_sources.find(0.0, state))
-        throw SimulationError("no consistent initial values were found once the given nodes were released",
-                              0.0);
+    if (problem.is_first_of_two()) {
+      state.x_before = state.x;
+      state.rates_before = state.rates;
+      Reinitialisation from_states(tableau, storage);
+      if (!from_states.find(0.0, state))
+        throw SimulationError(
+            forced.empty() ? "no consistent initial values were found from the steady states"
+                           : "no consistent initial values were found once the given nodes were released",
+            0.0);
     }
     updates.evaluate(state.x, 0.0, next.data());
     const auto take = [&](bool with_sample_time) {
@@ -700,6 +785,8 @@ Reinitialisation::Reinitialisation(Tableau& tableau, const Storage& storage)
     : problem_(std::make_unique<InitialProblem>(tableau, storage)) {}
 Reinitialisation::~Reinitialisation() = default;
 bool Reinitialisation::find(double t, InitialState& state) { return problem_->solve_from(t, state); }
+void Reinitialisation::find_afresh(double t, InitialState& state) { problem_->solve_afresh(t, state); }
+std::int64_t Reinitialisation::iterations() const { return problem_->iterations(); }
 
 ConsistentDirections::ConsistentDirections(Tableau& tableau, const Storage& storage, At at)
     : problem_(at == At::start
@@ -708,6 +795,7 @@ ConsistentDirections::ConsistentDirections(Tableau& tableau, const Storage& stor
       at_(at) {}
 ConsistentDirections::~ConsistentDirections() = default;
 ConsistentDirections::ConsistentDirections(ConsistentDirections&&) noexcept = default;
+bool ConsistentDirections::is_first_of_two() const { return problem_->is_first_of_two(); }
 bool ConsistentDirections::factor(const InitialState& state, double t) {
   return problem_->factor_at(t, state);
 }

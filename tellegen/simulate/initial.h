@@ -4,8 +4,10 @@
 //   d = given, or r = 0 (steady)         for every state d
 //   r = signed sum of other rates        for every redundant one
 //
-// A value given to a node holds as if a source fed the node until just before the start: the states are found
-// with that source, and everything else without it. Discrete variables are taken over until none changes.
+// A value given to a node holds as if a source fed the node until just before the start, and a steady state
+// is that of sources which rest at their values of t = 0: their slopes do not enter it, also where a source
+// and storage form a circuit or cutset. In both cases the states are found first, so, and then everything
+// else from the states, with sources as they are. Discrete variables are taken over until none changes.
 //
 // Newton with exponentials limited between iterations; where that fails, conductances from every node to the
 // datum that shrink to nothing (gmin stepping), then the sources raised from zero (source stepping).
@@ -34,6 +36,8 @@ class SimulationError : public std::runtime_error {
 struct InitialState {
   std::vector<double> x, rates;
   std::vector<double> held;  // discrete variables
+  // Where the states were found with nodes held or sources at rest: everything as it was then. Else empty.
+  std::vector<double> x_before, rates_before;
 };
 
 // Throws ModelError where the equations are singular or the given values contradict each other,
@@ -47,6 +51,9 @@ class Reinitialisation {
   Reinitialisation(Tableau& tableau, const Storage& storage);
   ~Reinitialisation();
   bool find(double t, InitialState& state);  // false where Newton fails; the state is then unchanged
+  // The same without a guess for what is no state, by gmin and source stepping too. Throws as above.
+  void find_afresh(double t, InitialState& state);
+  std::int64_t iterations() const;  // of Newton, of all solutions together
 
  private:
   std::unique_ptr<class InitialProblem> problem_;
@@ -66,6 +73,8 @@ class ConsistentDirections {
   ~ConsistentDirections();
   ConsistentDirections(ConsistentDirections&&) noexcept;
 
+  // At the start: whether only the states are taken from here, and everything else follows from them.
+  bool is_first_of_two() const;
   bool factor(const InitialState& state, double t);  // false: singular
   std::int32_t size() const;                         // of b; at the start it may have further rows
   bool is_state(std::int32_t rate) const;            // whether its row takes a state's value

@@ -148,6 +148,63 @@ TEST(InitialState, a_default_gives_way_to_a_value_that_was_given) {
   }
 }
 
+// A divider of capacitors and resistors behind a source that rises with 1e9 V/s from t = 0 on: the operating
+// point is that of the source at rest. From it, C1*(s - r) + (0 - 0)/R1 = C2*r: r = s*C1/(C1 + C2).
+TEST(InitialState, a_steady_state_does_not_know_the_slopes_of_sources) {
+  const Start s(R"toml(
+v = { kind = "electrical.pulse_voltage", p = "in", n = "datum", low = 0, high = 1, rise = 1e-9, fall = 1e-9 }
+r1 = { kind = "electrical.resistor", p = "in", n = "out", R = 9e6 }
+c1 = { kind = "electrical.capacitor", p = "in", n = "out", C = 10e-12 }
+r2 = { kind = "electrical.resistor", p = "out", n = "datum", R = 1e6 }
+c2 = { kind = "electrical.capacitor", p = "out", n = "datum", C = 90e-12 }
+
+[initial]
+"c1.v" = "steady"
+"c2.v" = "steady"
+)toml");
+  EXPECT_NEAR(s.value("out.v"), 0.0, 1e-12);
+  EXPECT_NEAR(s.rate("c2.v"), 1e8, 1.0);
+  EXPECT_NEAR(s.rate("c1.v"), 9e8, 1.0);
+}
+
+// The same behind a cosine at its peak: 0.1 V of 1 V by the resistors.
+TEST(InitialState, a_steady_state_is_that_of_sources_at_rest) {
+  const Start s(R"toml(
+v = { kind = "electrical.voltage_source", p = "in", n = "datum", V = "cos(1000*t) + 3000*t" }
+r1 = { kind = "electrical.resistor", p = "in", n = "out", R = 9e6 }
+c1 = { kind = "electrical.capacitor", p = "in", n = "out", C = 1e-9 }
+r2 = { kind = "electrical.resistor", p = "out", n = "datum", R = 1e6 }
+c2 = { kind = "electrical.capacitor", p = "out", n = "datum", C = 1e-9 }
+
+[initial]
+"c1.v" = "steady"
+"c2.v" = "steady"
+)toml");
+  EXPECT_NEAR(s.value("out.v"), 0.1, 1e-12);
+  EXPECT_NEAR(s.rate("c2.v"), 1500.0, 1e-6);
+}
+
+// An inductor across a source that is zero at t = 0: any current is steady; it begins without one.
+TEST(InitialState, a_steady_current_that_nothing_determines_begins_at_zero) {
+  const Start s(R"toml(
+v = { kind = "electrical.sine_voltage", p = "a", n = "datum", amplitude = 5, frequency = 1 }
+l = { kind = "electrical.inductor", p = "a", n = "datum", L = 2 }
+
+[initial]
+"l.i" = "steady"
+)toml");
+  EXPECT_EQ(s.value("l.i"), 0.0);
+  EXPECT_NE(message_of(R"toml(
+v = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }
+l = { kind = "electrical.inductor", p = "a", n = "datum", L = 2 }
+
+[initial]
+"l.i" = "steady"
+)toml")
+                .find("T210"),
+            std::string::npos);
+}
+
 TEST(InitialState, equations_that_cannot_determine_everything_are_T210) {
   const std::string message = message_of(R"toml(
 e1 = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 5 }

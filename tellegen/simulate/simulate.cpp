@@ -1,6 +1,7 @@
 #include "tellegen/simulate/simulate.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,11 +10,29 @@
 #include "tellegen/graph/faults.h"
 #include "tellegen/model/observers.h"
 #include "tellegen/model/units.h"
+#include "tellegen/simulate/algebraic.h"
 #include "tellegen/simulate/denormals.h"
 #include "tellegen/simulate/stop.h"
 #include "tellegen/symbolic/nearest.h"
 
 namespace tellegen {
+namespace {
+
+// Rows are kept in memory until they are written.
+void check_size(const Model& model, std::int64_t rows, std::int64_t width) {
+  const double needed = 8.0 * static_cast<double>(rows) * static_cast<double>(width + 1);
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed < 0.8 * memory) return;
+  throw ModelError(
+      {{model.file.string(), 0},
+       "T310",
+       fmt::format("{} rows of {} outputs take {:.3g} GB, and this machine has {:.3g} GB of memory", rows,
+                   width, 1e-9 * needed, 1e-9 * memory),
+       {"give a longer sample interval (--sample), or fewer outputs (--outputs)"}});
+}
+
+}  // namespace
 
 std::vector<OutputColumn> default_outputs(const EquationSystem& system, bool all) {
   const Model& model = *system.model;
@@ -172,7 +191,8 @@ void Simulation::prepare(const EquationSystem& system, const SimulationOptions& 
   if (outputs_.empty()) outputs_ = default_outputs(system, false);
   problem_ = prepare_problem(system, options, outputs_);
   for (const IntegratorEntry& e : integrators())
-    if (e.name == options.method) integrator_ = e.make(problem_);
+    if (e.name == options.method)
+      integrator_ = is_algebraic(problem_) ? make_algebraic(problem_) : e.make(problem_);
 }
 
 void Simulation::first_row(double* row) const {
@@ -197,6 +217,7 @@ SimulationResult Simulation::run(const Progress& progress) {
     samples = 0;
   }
   const auto width = static_cast<std::int64_t>(outputs_.size());
+  check_size(*problem_.system->model, samples + 1, width);
   result.step = problem_.step;
   result.t.resize(samples + 1);
   result.values.resize((samples + 1) * width);

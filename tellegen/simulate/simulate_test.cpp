@@ -213,5 +213,16 @@ TEST(Simulation, without_a_compiler_everything_is_interpreted) {
   EXPECT_NE(run.result.statistics.executor.find("interpreted"), std::string::npos);
 }
 
+// 1e13 rows of two columns would be 160 TB.
+TEST(Simulation, rows_that_do_not_fit_into_memory_are_T310) {
+  EXPECT_EQ(fault_codes_of(R"toml(
+v = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 1 }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = 1 }
+c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1 }
+)toml",
+                           options_of("adaptive", 1e4, 1e-9)),
+            "T310");
+}
+
 }  // namespace
 }  // namespace tellegen

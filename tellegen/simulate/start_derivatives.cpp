@@ -1,9 +1,7 @@
 #include "tellegen/simulate/start_derivatives.h"
 
 #include <algorithm>
-
-#include "tellegen/simulate/given_start.h"
-
+#include <utility>
 namespace tellegen {
 
 // One solution of the linear equations: its right-hand sides for all parameters and discrete variables.
@@ -18,8 +16,8 @@ StartDerivatives::StartDerivatives(Tableau& tableau, const Storage& storage, con
     : system_(tableau.system()), count_(static_cast<int>(wrt.size())) {
   using At = ConsistentDirections::At;
   const ParameterDerivatives derivatives(system_, wrt);
-  const auto add_stage = [&](At at) {
-    Stage stage{ConsistentDirections(tableau, storage, at), {}, {}};
+  const auto add_stage = [&](ConsistentDirections directions, const InitialState& state) {
+    Stage stage{std::move(directions), {}, {}};
     good_ = good_ && stage.directions.factor(state, 0.0);
     derivatives.evaluate(tableau, state.x, state.rates, 0.0, stage.by_parameter);
     for (DerivativeEntry& e : stage.by_parameter) e.value = -e.value;
@@ -35,8 +33,12 @@ StartDerivatives::StartDerivatives(Tableau& tableau, const Storage& storage, con
     }
     stages_.push_back(std::move(stage));
   };
-  add_stage(At::start);
-  if (!forced_nodes(system_).empty()) add_stage(At::event);
+  ConsistentDirections start(tableau, storage, At::start);
+  const bool two = start.is_first_of_two();
+  InitialState first = state;
+  if (two && !state.x_before.empty()) first.x = state.x_before, first.rates = state.rates_before;
+  add_stage(std::move(start), first);
+  if (two) add_stage(ConsistentDirections(tableau, storage, At::event), state);
 }
 
 void StartDerivatives::forward(std::span<const double> held, std::vector<double>& x,

@@ -1,8 +1,8 @@
 // How the start of a run follows from parameters and discrete variables: d(x, rates)/dp, and back.
 //
 // The values are consistent before and after, so their changes solve the equations of initial.h, linearised.
-// Where nodes were held until just before the start there are two such solutions, the second with the states
-// of the first.
+// Where nodes were held until just before the start, or sources rested, there are two such solutions, the
+// second with the states of the first.
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@ class StartDerivatives {
 
  private:
   struct Stage;
-  std::vector<Stage> stages_;  // two where nodes were held until just before the start
+  std::vector<Stage> stages_;  // one or two
   const EquationSystem& system_;
   int count_;
   bool good_ = true;
