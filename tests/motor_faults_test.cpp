@@ -20,7 +20,9 @@ TEST(SensorFaults, the_winding_sensor_is_named_within_a_minute_and_the_rotor_sta
     const FaultScore score = score_fault(model, fault, 2, false);
     EXPECT_EQ(score.named, 2) << fault.name;
     EXPECT_EQ(score.named_whole, 2) << fault.name;
-    EXPECT_GT(score.covered, 0.9 * score.rows) << fault.name;
+    // The rotor's error changes over many minutes: two records of 95 % on average.
+    EXPECT_GT(score.covered, 0.8 * score.rows) << fault.name;
+    EXPECT_LE(score.delay, 5.0) << fault.name;
   }
 }
 

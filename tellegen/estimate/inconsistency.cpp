@@ -47,12 +47,14 @@ class InnovationScan {
     }
   }
 
-  // Readings that are flagged already do not count: a long window is not inconsistent because of a short one.
+  // Windows with a reading that is flagged already do not count: a long one is not inconsistent because of a
+  // short one in it, and a stretch begins where what is wrong begins.
   void scan(std::size_t length) {
     if (sums_.empty() || changed_) {
       sums_.assign(z_.size() + 1, {});
       for (std::size_t k = 0; k < z_.size(); ++k) {
         sums_[k + 1] = sums_[k];
+        sums_[k + 1].flagged += flagged_[k];
         if (flagged_[k] || std::isinf(z_[k])) continue;
         sums_[k + 1].z += z_[k];
         sums_[k + 1].squares += z_[k] * z_[k];
@@ -66,7 +68,7 @@ class InnovationScan {
     for (std::size_t begin = 0; begin + length <= z_.size(); begin += stride) {
       const Sums &a = sums_[begin], &b = sums_[begin + length];
       const std::int64_t n = b.count - a.count;
-      if (n == 0 || 2 * n < static_cast<std::int64_t>(length)) continue;
+      if (n == 0 || b.flagged != a.flagged) continue;
       const double count = static_cast<double>(n), sum = b.z - a.z, squares = b.squares - a.squares;
       const bool mean = sum * sum > one * count;
       const double least = std::max(tolerated * count, count + 4.0 * std::sqrt(2.0 * count));
@@ -138,7 +140,7 @@ class InnovationScan {
 
   struct Sums {
     double z = 0.0, squares = 0.0;
-    std::int64_t count = 0;
+    std::int64_t count = 0, flagged = 0;
   };
   std::size_t sensor_;
   double level_, quantile_ = 0.0, quantile_1_ = 0.0;

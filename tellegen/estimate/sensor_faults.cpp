@@ -187,8 +187,10 @@ std::optional<Isolated> isolated(const Attempt& attempt, std::size_t states) {
   const InconsistentStretch& alarm = attempt.estimate.inconsistent.front();
   const std::int64_t rows = static_cast<std::int64_t>(attempt.estimate.t.size());
   const std::int64_t end = std::min(rows, alarm.first + horizon);
+  // A stretch may begin before the fault: a window is inconsistent where its end is.
   const std::int64_t before = alarm.short_window ? 48 : 512;
-  const std::int64_t after = alarm.short_window ? 4 : std::min<std::int64_t>(512, alarm.last - alarm.first);
+  const std::int64_t after =
+      alarm.short_window ? 64 : std::clamp<std::int64_t>(alarm.last - alarm.first, 64, 512);
   const std::int64_t low = std::max<std::int64_t>(0, alarm.first - before);
   const std::int64_t high = std::min(end - 1, alarm.first + after);
   const std::int64_t stride = std::max<std::int64_t>(1, (high - low) / most_onsets);
