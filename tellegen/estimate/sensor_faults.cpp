@@ -362,8 +362,11 @@ void read_sizes(Attempt& attempt) {
 }
 
 // Deviations grow by the root of the ratio from where a stretch begins: a filter does not forget at its end.
-void inflate(Estimate& e) {
+// One that settles does: there it ends with the last of them.
+void inflate(Estimate& e, bool settles = false) {
   if (e.inconsistent.empty()) return;
+  std::int64_t end = 0;
+  for (const InconsistentStretch& s : e.inconsistent) end = std::max(end, s.last);
   const std::size_t width = e.quantities.size();
   double factor = 1.0;
   std::size_t next = 0;
@@ -371,10 +374,12 @@ void inflate(Estimate& e) {
     for (; next < e.inconsistent.size() && e.inconsistent[next].first <= static_cast<std::int64_t>(row);
          ++next)
       factor = std::max(factor, std::sqrt(e.inconsistent[next].ratio));
+    if (settles && static_cast<std::int64_t>(row) > end) break;
     if (factor > 1.0)
       for (std::size_t q = 0; q < width; ++q) e.deviation[row * width + q] *= factor;
   }
-  for (double& deviation : e.smooth_deviation) deviation *= factor;
+  for (std::size_t k = 0; k < e.smooth_deviation.size(); ++k)
+    if (!settles || static_cast<std::int64_t>(k / width) <= end) e.smooth_deviation[k] *= factor;
   e.inflation = factor;
 }
 
@@ -517,6 +522,22 @@ Estimate judged_estimate(const Model& model, const Record& record, const Estimat
     if (!found) break;
     if (found->fault.sensor < 0) {
       const TwinState& state = plant.states()[static_cast<std::size_t>(found->fault.state)];
+      // A nonlinear filter on its way from a start that the model says is uncertain: it settles.
+      std::int64_t settled = 0;
+      for (const InconsistentStretch& stretch : best.estimate.inconsistent)
+        settled = std::max(settled, stretch.last);
+      if (best.faults.empty() && !rerun && 4 * settled < best.record.steps &&
+          std::abs(found->fault.c / found->fault.j) <= 3.0 * state.deviation) {
+        Estimate e = std::move(best.estimate);
+        inflate(e, true);
+        e.warnings.push_back(fmt::format(
+            "until t = {:.6g} s the estimator settles from its start of '{}', and standard deviations are "
+            "multiplied by up to {:.3g}",
+            best.record.time(settled), state.name, e.inflation));
+        e.inconsistent.clear();
+        e.inflation = 1.0;
+        return e;
+      }
       reasons.push_back(
           fmt::format("'{}' seems to begin {:.3g} away from where the estimator begins: give it a deviation",
                       state.name, found->fault.c / found->fault.j));
