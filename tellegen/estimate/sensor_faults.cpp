@@ -522,25 +522,27 @@ Estimate judged_estimate(const Model& model, const Record& record, const Estimat
     if (!found) break;
     if (found->fault.sensor < 0) {
       const TwinState& state = plant.states()[static_cast<std::size_t>(found->fault.state)];
-      // A nonlinear filter on its way from a start that the model says is uncertain: it settles.
+      // A filter on its way from a start that is far off settles: what comes after is consistent.
       std::int64_t settled = 0;
       for (const InconsistentStretch& stretch : best.estimate.inconsistent)
         settled = std::max(settled, stretch.last);
-      if (best.faults.empty() && !rerun && 4 * settled < best.record.steps &&
-          std::abs(found->fault.c / found->fault.j) <= 3.0 * state.deviation) {
+      const double away = found->fault.c / found->fault.j;
+      if (best.faults.empty() && !rerun && 4 * settled < best.record.steps) {
         Estimate e = std::move(best.estimate);
         inflate(e, true);
         e.warnings.push_back(fmt::format(
-            "until t = {:.6g} s the estimator settles from its start of '{}', and standard deviations are "
-            "multiplied by up to {:.3g}",
-            best.record.time(settled), state.name, e.inflation));
+            "until t = {:.6g} s the estimator settles from its start of '{}'{}; standard deviations are "
+            "multiplied by up to {:.3g} there",
+            best.record.time(settled), state.name,
+            std::abs(away) > 3.0 * state.deviation ? ", which is further off than its deviation says" : "",
+            e.inflation));
         e.inconsistent.clear();
         e.inflation = 1.0;
         return e;
       }
-      reasons.push_back(
-          fmt::format("'{}' seems to begin {:.3g} away from where the estimator begins: give it a deviation",
-                      state.name, found->fault.c / found->fault.j));
+      reasons.push_back(fmt::format(
+          "'{}' seems to begin {:.3g} away from where the estimator begins: give it a larger deviation",
+          state.name, found->fault.c / found->fault.j));
       break;
     }
     const SensorFault fault = described(best, plant, *found);
