@@ -2,7 +2,7 @@
 // code; converter: a switching converter against ngspice; readers: large inputs; sweep: a killed study;
 // derivatives: sensitivities beside finite differences; stack: a body of some ten thousand cells; machines:
 // electric machines in real time; twin: the thermal digital twin on its published problems; lossy: a motor
-// estimated from samples of which some are lost.
+// estimated from samples of which some are lost; sensor-faults: sensors that fail, and are named.
 #include <memory>
 
 #include "benchmarks/circuits.h"
@@ -11,6 +11,7 @@
 #include "benchmarks/lossy.h"
 #include "benchmarks/machines.h"
 #include "benchmarks/readers.h"
+#include "benchmarks/sensor_faults.h"
 #include "benchmarks/stack.h"
 #include "benchmarks/sweep.h"
 #include "benchmarks/twin.h"
@@ -178,6 +179,21 @@ void add_lossy(CLI::App& command) {
   });
 }
 
+void add_sensor_faults(CLI::App& command) {
+  CLI::App* faults = command.add_subcommand(
+      "sensor-faults", "a motor's winding sensor that fails: is it named, and is the rotor's band honest");
+  const auto options = std::make_shared<FaultBenchmarkOptions>();
+  faults->add_option("--records", options->records, "of each fault (200)")->check(CLI::Range(1, 100'000));
+  faults->add_option("--hours", options->hours, "of clean data (100)")->check(CLI::Range(1.0, 1e6));
+  faults->add_option("--json", options->json, "write everything that is printed to this file");
+  faults->callback([options] {
+    const std::string_view name = "tellegen benchmark sensor-faults";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_fault_benchmark(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 }  // namespace
 
 void add_benchmark(CLI::App& command) {
@@ -190,6 +206,7 @@ void add_benchmark(CLI::App& command) {
   add_stack(command);
   add_machines(command);
   add_lossy(command);
+  add_sensor_faults(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");
   const auto options = std::make_shared<CircuitsOptions>();

@@ -17,6 +17,7 @@
 #include "tellegen/estimate/estimate.h"
 #include "tellegen/estimate/estimate_table.h"
 #include "tellegen/estimate/filter.h"
+#include "tellegen/estimate/sensor_faults.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/table.h"
 
@@ -84,6 +85,9 @@ std::string share(std::int64_t part, std::int64_t whole) {
 
 void print(const Model& model, const Record& record, const Estimate& e) {
   fmt::print("{}, {}, {} rows every {:g} s\n\n", model.name, e.estimator, record.steps, record.step);
+  const std::vector<std::string> wrong = complaints(e);
+  for (const std::string& complaint : wrong) fmt::print("{}\n", complaint);
+  if (!wrong.empty()) fmt::print("\n");
   for (const std::string& remark : record.remarks) fmt::print("{}\n", remark);
   const std::size_t width = e.quantities.size();
   if (!e.t.empty()) {
@@ -133,11 +137,36 @@ void print(const Model& model, const Record& record, const Estimate& e) {
 
 nlohmann::ordered_json to_json(const EstimateRequest& request, const Model& model, const Record& record,
                                const Estimate& e) {
-  nlohmann::ordered_json json{
-      {"model", model.name},      {"file", request.file},           {"data", request.data},
-      {"estimator", e.estimator}, {"executor", e.executor},         {"rows", e.t.size()},
-      {"step", record.step},      {"loop_seconds", e.loop_seconds}, {"log_likelihood", e.log_likelihood},
-      {"failure", e.failure},     {"warnings", e.warnings},         {"remarks", record.remarks}};
+  nlohmann::ordered_json json{{"model", model.name},
+                              {"file", request.file},
+                              {"data", request.data},
+                              {"estimator", e.estimator},
+                              {"executor", e.executor},
+                              {"rows", e.t.size()},
+                              {"step", record.step},
+                              {"loop_seconds", e.loop_seconds},
+                              {"log_likelihood", e.log_likelihood},
+                              {"failure", e.failure},
+                              {"warnings", e.warnings},
+                              {"remarks", record.remarks},
+                              {"consistent", e.inconsistent.empty()},
+                              {"inflation", e.inflation}};
+  constexpr const char* kinds[] = {"offset", "drift", "scale", "stuck"};
+  for (const SensorFault& fault : e.faults)
+    json["faults"].push_back({{"sensor", fault.name},
+                              {"kind", kinds[static_cast<int>(fault.kind)]},
+                              {"size", fault.size},
+                              {"deviation", fault.deviation},
+                              {"onset", fault.onset},
+                              {"end", fault.end},
+                              {"observable", fault.observable},
+                              {"left_out", fault.left_out},
+                              {"others", fault.others},
+                              {"text", fault.text}});
+  for (const InconsistentStretch& stretch : e.inconsistent)
+    json["inconsistent"].push_back(
+        {{"sensor", stretch.sensor}, {"from", stretch.from}, {"to", stretch.to}, {"ratio", stretch.ratio}});
+  if (!e.reasons.empty()) json["reasons"] = e.reasons;
   const std::size_t width = e.quantities.size();
   constexpr const char* what[] = {"state", "unknown", "sensor", "output"};
   for (std::size_t q = 0; q < width && !e.t.empty(); ++q) {
@@ -193,7 +222,7 @@ void estimate_command(const EstimateRequest& request) {
   options.compile = !request.interpret;
   ProgressBar bar;
   if (ProgressBar::watched()) options.progress = std::ref(bar);
-  const Estimate e = estimate(model, record, options);
+  const Estimate e = judged_estimate(model, record, options);
   // What a filter that lost its way had found is kept, under another name.
   const auto target = [&](const std::string& path) {
     return !e.failure.empty() && !is_stream(path) ? partial_path(path) : fs::path(path);
@@ -221,13 +250,23 @@ void estimate_command(const EstimateRequest& request) {
   else if (request.output.empty() || !is_stream(request.output))
     print(model, record, e);
   for (const std::string& warning : e.warnings) fmt::print(stderr, "warning: {}\n", warning);
-  if (!e.failure.empty())
-    throw StudyError(
-        request.file, e.failure,
-        {request.output.empty()
-             ? ""
-             : fmt::format("what was estimated until then is in {}", target(request.output).string()),
-         "the model or its noise does not explain the readings; check --estimate tells what can be known"});
+  if (!e.failure.empty()) {
+    std::vector<std::string> details = complaints(e);
+    if (!request.output.empty())
+      details.push_back(
+          fmt::format("what was estimated until then is in {}", target(request.output).string()));
+    details.push_back(
+        "the model or its noise does not explain the readings; check --estimate tells what can be known");
+    throw StudyError(request.file, e.failure, details);
+  }
+  if (const std::vector<std::string> wrong = complaints(e); !wrong.empty() && !request.anyway) {
+    std::vector<std::string> details = wrong;
+    details.push_back(e.faults.empty() ? "--anyway accepts the estimate as it is"
+                                       : "--anyway accepts the estimate, which allows for these faults");
+    throw StudyError(request.file,
+                     e.faults.empty() ? "the readings and the model do not agree" : "a sensor is faulty",
+                     details);
+  }
   if (request.json_option->count() == 0)
     for (const std::string& file : {request.output, request.report.report})
       if (!file.empty() && !is_stream(file)) fmt::print("wrote {}\n", file);
@@ -261,8 +300,10 @@ void add_estimate(CLI::App& command) {
       .add_flag("--smooth", r.smooth, "go back through the record: what each state was, with all readings")
       ->group(what);
   command
-      .add_flag("--anyway", r.anyway,
-                "go on where the readings do not tell enough, or the filter has lost its way")
+      .add_flag(
+          "--anyway", r.anyway,
+          "go on where the readings do not tell enough, the filter has lost its way, or sensors or model are "
+          "inconsistent with the readings")
       ->group(what);
   command.add_flag("--tune", r.tune, "process noise by maximum likelihood of the innovations")->group(what);
   command

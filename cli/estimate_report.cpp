@@ -11,6 +11,7 @@
 #include "cli/text.h"
 #include "cli/twin_report.h"
 #include "tellegen/estimate/estimate_table.h"
+#include "tellegen/estimate/sensor_faults.h"
 #include "tellegen/estimate/spectrum.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
@@ -59,7 +60,7 @@ class EstimatePage {
   PagePart part() {
     PagePart part;
     part.title = request_.title.empty() ? model_.name : request_.title;
-    part.html = paragraph(lead()) + notices(notes());
+    part.html = notices(complaints(estimate_)) + paragraph(lead()) + notices(notes());
     if (!estimate_.failure.empty()) part.html += notices({"The estimation stopped: " + estimate_.failure});
     std::vector<std::string> figures;
     for (std::size_t q : shown_) {

@@ -8,10 +8,12 @@
 #include <deque>
 #include <memory>
 
+#include "tellegen/estimate/inconsistency.h"
 #include "tellegen/estimate/filter.h"
 #include "tellegen/estimate/smoother.h"
 #include "tellegen/estimate/statistics.h"
 #include "tellegen/estimate/tune.h"
+#include "tellegen/estimate/widen.h"
 #include "tellegen/model/parameters.h"
 
 namespace tellegen {
@@ -32,7 +34,7 @@ class Run {
   }
 
   Estimate go() {
-    Model model = begun();
+    Model model = begun_with(model_, record_);
     std::vector<double> before;
     for (int pass = 0; pass < std::max(1, options_.passes); ++pass) {
       once(model, pass + 1 == options_.passes || options_.passes <= 1);
@@ -67,22 +69,6 @@ class Run {
   static const EstimatorEntry& choose(const Model& model, const EstimateOptions& options) {
     return find_estimator(options.estimator.empty() ? model.estimation.estimator : options.estimator,
                           model.estimation.place);
-  }
-
-  // What begins at a number that the data give (a coolant's temperature) begins at their first row.
-  Model begun() const {
-    Model model = model_;
-    if (record_.given.empty()) return model;
-    std::vector<int> parameters;
-    std::vector<double> values;
-    for (std::size_t k = 0; k < record_.inputs.size(); ++k)
-      for (std::size_t p = 0; p < model.parameters.size(); ++p)
-        if (model.parameters[p].name == record_.inputs[k]) {
-          parameters.push_back(static_cast<int>(p));
-          values.push_back(record_.given[k]);
-        }
-    if (!parameters.empty()) set_parameters(model, parameters, values);
-    return model;
   }
 
   // The covariance begins anew in each pass, and so does the deviation of the start.
@@ -170,8 +156,10 @@ class Run {
       if (row > 0) {
         if (options_.smooth) corrected = filter.belief();
         if (!predict(filter, row)) return fail(row, "the model cannot be evaluated");
+        widen(plant, filter, row, options_.widenings);
         if (options_.smooth) smoother.keep(corrected, filter.transition(), filter.belief());
       }
+      if (row == 0) widen(plant, filter, 0, options_.widenings);
       if (!arriving.empty()) {
         history.emplace_back(row, filter.save());
         if (history.size() > longest) history.pop_front();
@@ -285,6 +273,12 @@ class Run {
   // Mean, variance and whiteness of the innovations.
   void judge() {
     const std::size_t sensors = record_.sensors.size();
+    std::vector<double> normal(estimate_.innovation.size());
+    for (std::size_t k = 0; k < normal.size(); ++k)
+      normal[k] = refused_[k] ? INFINITY : estimate_.innovation[k] / estimate_.innovation_deviation[k];
+    for (const Inconsistency& i : inconsistencies(normal, sensors, record_.step))
+      estimate_.inconsistent.push_back({estimate_.sensors[i.sensor].name, record_.time(i.from),
+                                        record_.time(i.to), i.from, i.to, i.ratio, !i.from_window});
     for (double l : likelihoods_) estimate_.log_likelihood += l;
     std::vector<double> series;
     for (std::size_t s = 0; s < sensors; ++s) {
@@ -379,6 +373,21 @@ class Run {
 };
 
 }  // namespace
+
+Model begun_with(const Model& original, const Record& record) {
+  Model model = original;
+  if (record.given.empty()) return model;
+  std::vector<int> parameters;
+  std::vector<double> values;
+  for (std::size_t k = 0; k < record.inputs.size(); ++k)
+    for (std::size_t p = 0; p < model.parameters.size(); ++p)
+      if (model.parameters[p].name == record.inputs[k]) {
+        parameters.push_back(static_cast<int>(p));
+        values.push_back(record.given[k]);
+      }
+  if (!parameters.empty()) set_parameters(model, parameters, values);
+  return model;
+}
 
 Estimate estimate(const Model& model, const Record& record, const EstimateOptions& options) {
   return Run(model, record, options).go();

@@ -25,6 +25,30 @@ struct SensorStatistics {
   double whiteness = 0.0;  // probability of correlations as large as these, if the innovation were white
 };
 
+// A stretch of the record in which the innovations of a sensor are not what the filter expects.
+struct InconsistentStretch {
+  std::string sensor;
+  double from = 0.0, to = 0.0;       // times
+  std::int64_t first = 0, last = 0;  // rows
+  double ratio = 0.0;                // of NIS, or of the squared mean, over what is expected
+  bool short_window = false;         // a single reading shows it
+};
+
+// A fault of a sensor that the innovations, or its readings alone, give away.
+struct SensorFault {
+  enum class Kind { offset, drift, scale, stuck } kind = Kind::offset;
+  int sensor = -1;    // in Model::outputs
+  std::string name;   // of the sensor
+  double size = 0.0;  // SI; drift: per second; scale: relative; stuck: the reading it shows
+  double deviation = 0.0;
+  double onset = 0.0, end = 0.0;    // times; `end` of what is stuck, otherwise that of the record
+  double statistic = 0.0;           // twice the logarithm of the likelihood ratio
+  bool observable = true;           // otherwise the sensor says nothing from the onset on
+  bool left_out = false;            // its readings are not used from the onset to the end
+  std::vector<std::string> others;  // what explains the innovations nearly as well
+  std::string text;                 // in words
+};
+
 struct Estimate {
   std::vector<EstimatedQuantity> quantities;
   std::vector<double> t;
@@ -43,7 +67,11 @@ struct Estimate {
   double loop_seconds = 0.0;
   std::string estimator, executor;    // "ekf", "generated C"
   std::vector<std::string> warnings;  // whiteness, consistency
-  std::string failure;                // empty: went through; otherwise when and where it diverged
+  std::vector<InconsistentStretch> inconsistent;
+  std::vector<SensorFault> faults;   // found by judged_estimate(), and allowed for in what is estimated
+  std::vector<std::string> reasons;  // likely reasons of what is inconsistent
+  double inflation = 1.0;            // by which deviations were multiplied, the largest
+  std::string failure;               // empty: went through; otherwise when and where it diverged
 };
 
 struct EstimateOptions {
@@ -55,10 +83,20 @@ struct EstimateOptions {
   double passes_tolerance = 1e-10;  // ... until they change by less than this, SI
   bool anyway = false;              // go on where the filter has lost its way
   bool compile = true;
+  // At these rows an unknown may jump: so much is added to its deviation, in squares.
+  struct Widening {
+    std::int64_t row = 0;
+    std::string unknown;
+    double deviation = 0.0;
+  };
+  std::vector<Widening> widenings;
   std::function<void(double fraction)> progress;
 };
 
 // Throws ModelError where the model cannot be estimated so; what goes wrong on the way is told in `failure`.
 Estimate estimate(const Model& model, const Record& record, const EstimateOptions& options);
+
+// The model with what begins at a number that the data give (a coolant's temperature) at their first row.
+Model begun_with(const Model& model, const Record& record);
 
 }  // namespace tellegen

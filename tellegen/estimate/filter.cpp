@@ -162,6 +162,7 @@ class ExtendedFilter : public Filter {
       out.log_likelihood -=
           0.5 * (innovation * innovation / out.variance[s] + std::log(2.0 * M_PI * out.variance[s]));
       joseph_update(belief_, row_, innovation, r, out.variance[s], gain_, hp_);
+      if (options_.listener) options_.listener->corrected(s, row_, gain_, innovation, out.variance[s]);
     }
     model_.clamp(belief_.x);
     return belief_.x.allFinite();

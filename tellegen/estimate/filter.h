@@ -33,12 +33,21 @@ struct Innovations {
   double log_likelihood = 0.0;
 };
 
+// Is told each correction of ekf by one reading, after it was made: x += gain innovation.
+class CorrectionListener {
+ public:
+  virtual ~CorrectionListener() = default;
+  virtual void corrected(std::size_t sensor, const Vector& slopes, const Vector& gain, double innovation,
+                         double variance) = 0;
+};
+
 struct FilterOptions {
   double step = 0.0;
   double gate = 0.0;     // innovation^2/variance beyond which a reading is refused; 0: none is
   bool euler = false;    // x + h f(x) instead of the exact flow
   bool generate = true;  // straight-line code where the model's slopes are constant (filter_program.h)
   bool compile = true;   // ... by the system's compiler
+  CorrectionListener* listener = nullptr;  // where `generate` is not
 };
 
 class Filter {

@@ -179,17 +179,15 @@ class RecordReader {
 
   // Out of what the sensor can read, or the same for too long.
   void drop_impossible(std::size_t s) {
-    ReadingCheck check(model_.outputs[record_.sensors[s]]);
     Record::Count& counts = record_.counts[s];
-    for (std::size_t row = 0; row < data_.t.size(); ++row) {
-      double& reading = value(row, s);
-      const ReadingVerdict verdict = check.see(data_.t[row], reading);
-      if (verdict == ReadingVerdict::good) continue;
-      reading = no_number;
-      if (!in_window(data_.t[row])) continue;
-      counts.out_of_range += verdict == ReadingVerdict::out_of_range;
-      counts.stuck += verdict == ReadingVerdict::stuck;
-    }
+    drop_impossible_of(
+        model_.outputs[record_.sensors[s]], data_.t.size(), [&](std::size_t row) { return data_.t[row]; },
+        [&](std::size_t row) -> double& { return value(row, s); },
+        [&](std::size_t row, ReadingVerdict verdict) {
+          if (!in_window(data_.t[row])) return;
+          counts.out_of_range += verdict == ReadingVerdict::out_of_range;
+          counts.stuck += verdict == ReadingVerdict::stuck;
+        });
   }
 
   void put(std::size_t s, std::int64_t row, double reading, double arrival) {

@@ -76,17 +76,16 @@ void write_record(const std::filesystem::path& file, const Model& model, const R
 void drop_impossible(const Model& model, Record& record) {
   const std::size_t width = record.sensors.size();
   for (std::size_t s = 0; s < width; ++s) {
-    ReadingCheck check(model.outputs[record.sensors[s]]);
     Record::Count& counts = record.counts[s];
-    for (std::int64_t row = 0; row < record.steps; ++row) {
-      double& reading = record.readings[row * width + s];
-      const ReadingVerdict verdict = check.see(record.time(row), reading);
-      if (verdict == ReadingVerdict::good || verdict == ReadingVerdict::missing) continue;
-      reading = no_number;
-      --counts.taken;
-      ++counts.missing;
-      ++(verdict == ReadingVerdict::stuck ? counts.stuck : counts.out_of_range);
-    }
+    drop_impossible_of(
+        model.outputs[record.sensors[s]], static_cast<std::size_t>(record.steps),
+        [&](std::size_t row) { return record.time(static_cast<std::int64_t>(row)); },
+        [&](std::size_t row) -> double& { return record.readings[row * width + s]; },
+        [&](std::size_t, ReadingVerdict verdict) {
+          --counts.taken;
+          ++counts.missing;
+          ++(verdict == ReadingVerdict::stuck ? counts.stuck : counts.out_of_range);
+        });
   }
 }
 

@@ -87,11 +87,11 @@ TEST_F(RecordFile, what_a_sensor_cannot_read_is_missing_and_counted) {
   EXPECT_EQ(record.counts[0].missing, 2);
 }
 
-TEST_F(RecordFile, a_stuck_reading_is_missing_beyond_the_time_it_may_stay) {
+TEST_F(RecordFile, a_stuck_reading_is_missing_from_the_moment_it_froze) {
   const Record record =
       read("t,Ta [K]\n0,300\n1,301\n2,301\n3,\n4,301\n5,301\n6,302\n7,302\n8,302\n9,302.5\n");
-  EXPECT_EQ(readings(record), (Values{300, 301, 301, -1, -1, -1, 302, 302, 302, 302.5}));
-  EXPECT_EQ(record.counts[0].stuck, 2);
+  EXPECT_EQ(readings(record), (Values{300, 301, -1, -1, -1, -1, 302, 302, 302, 302.5}));
+  EXPECT_EQ(record.counts[0].stuck, 3);
 }
 
 TEST_F(RecordFile, the_step_is_that_of_the_file_whatever_digits_its_times_have) {

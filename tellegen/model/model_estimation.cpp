@@ -7,6 +7,7 @@
 
 #include "tellegen/model/model_reader.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/model/sensor_error.h"
 #include "tellegen/model/units.h"
 
 namespace tellegen {
@@ -187,6 +188,42 @@ void ModelReader::read_unknown(const Value& entry, const std::string& name) {
     at.fault(entry, "T161", fmt::format("the start of {} must be above 0 in this coordinate", what),
              {fmt::format("it is {:g}", start), "write coordinate = \"value\""});
   model_.unknowns.push_back(unknown);
+}
+
+// The offset of a sensor as an unknown: T_w = { measures = "...", bias = { deviation = "2 K" } }.
+void ModelReader::read_biases(const Value& sensors) {
+  const Source at = source(0);
+  for (const Value& entry : sensors.items) {
+    const Value* bias = entry.is_table() ? entry.find("bias") : nullptr;
+    const auto sensor = std::find_if(model_.outputs.begin(), model_.outputs.end(),
+                                     [&](const ModelOutput& o) { return o.sensor && o.name == entry.key; });
+    if (!bias || sensor == model_.outputs.end()) continue;
+    if (!at.is(*bias, Value::Type::table, fmt::format("'bias' of sensor '{}'", entry.key))) continue;
+    const int parameter =
+        add_sensor_error(model_, static_cast<int>(sensor - model_.outputs.begin()), SensorError::offset);
+    const std::string name = model_.parameters[parameter].name;
+    biases_.insert(name);
+    if (const auto replaced = overrides_.find(name); replaced != overrides_.end()) {
+      const std::string what = fmt::format("'{}', replaced by '{}',", name, replaced->second->text);
+      replaced->second->line = bias->line;
+      const auto amount = read_scalar(at, *replaced->second, what);
+      if (amount && amount->number &&
+          (amount->unit.empty() ||
+           check_unit(at, *bias, amount->unit, model_.parameters[parameter].unit, what))) {
+        model_.parameters[parameter].number = in_si(*amount, true);
+        model_.parameters[parameter].value = model_.pool->number(model_.parameters[parameter].number);
+      }
+    }
+    const std::size_t before = model_.unknowns.size();
+    read_unknown(*bias, name);
+    if (model_.unknowns.size() == before) continue;
+    // Nothing of its size is known but that a sensor in use is not off by hundreds of its noise.
+    ModelUnknown& unknown = model_.unknowns.back();
+    if (unknown.coordinate == Coordinate::automatic) unknown.coordinate = Coordinate::value;
+    if (!unknown.start) unknown.start = 0.0;
+    if (!unknown.deviation && sensor->noise && *sensor->noise > 0.0)
+      unknown.deviation = 100.0 * *sensor->noise;
+  }
 }
 
 std::vector<int> ModelReader::sensors_named(const Value& table, const std::string& what) {

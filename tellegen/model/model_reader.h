@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -161,6 +162,7 @@ class ModelReader {
                                     std::string_view unit, bool difference, double lowest);
   void read_unknowns(const Value& table, const std::string& prefix);
   void read_unknown(const Value& entry, const std::string& name);
+  void read_biases(const Value& sensors);
   void read_estimation();
   void read_states(const Value& table, const std::string& prefix);
   void read_calibration();
@@ -178,6 +180,7 @@ class ModelReader {
   std::map<std::filesystem::path, int> kind_files_;
   std::vector<std::filesystem::path> open_files_;  // from the model down to the subsystem being read
   std::unordered_map<std::string, Value*> overrides_;
+  std::set<std::string> biases_;  // of sensors: names of their parameters
   std::deque<Value> override_values_;
   std::vector<int> datums_;                     // per domain: its node, -1 if none
   std::vector<std::pair<int, int>> node_user_;  // per node: component and port that gave it its domain

@@ -142,7 +142,7 @@ void ModelReader::resolve_formula(int scope, Named& named) {
   const Value* value = &entry;
   if (entry.is_table()) {
     if (sensor)
-      at.known_keys(entry, {"measures", "noise", "between", "stuck", "unit", "summary"}, what);
+      at.known_keys(entry, {"measures", "noise", "between", "stuck", "bias", "unit", "summary"}, what);
     else
       at.known_keys(entry, {"value", "unit", "summary"}, what);
     value = entry.find(sensor ? "measures" : "value");
@@ -447,6 +447,7 @@ void ModelReader::check_overrides() {
   for (const auto& [name, value] : options_.overrides) {
     const Found found = lookup(0, name);
     if (found.named && found.named->what == Named::What::parameter) continue;
+    if (biases_.contains(name)) continue;
     std::vector<std::string> known;
     for (const ModelParameter& parameter : model_.parameters) known.push_back(parameter.name);
     faults_.add({model_.file.string(), 0}, "T130",
