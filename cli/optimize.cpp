@@ -503,6 +503,7 @@ void optimize_model(const OptimizeRequest& request) {
         request.file, best.stopped,
         {best.feasible ? "the best point found is shown; it may not be the optimum" : "",
          best.feasible && request.evaluations == 0 ? "more may help: --evaluations, --starts" : ""});
+  hold_strictly(request, problem.warnings());
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ struct Ranking {
   Points points;
   std::vector<Ranked> ranked;
   std::vector<Study> studies;  // one for each operating point
-  std::vector<std::string> notes;
+  std::vector<std::string> notes, warnings;
 };
 
 void note(std::vector<std::string>& notes, const std::string& text) {
@@ -252,6 +252,7 @@ void rank(const RankRequest& request) {
       ranked.ranking.push_back(importance(study, ranked.at, o));
     }
     add_notes(study, ranked, ranking.notes);
+    for (const std::string& w : ranked.at.warnings) note(ranking.warnings, w);
     ranking.ranked.push_back(std::move(ranked));
   }
   if (!request.plot.empty()) {
@@ -261,10 +262,12 @@ void rank(const RankRequest& request) {
       throw command_fault(tellegen_rank, "T402", error.what());
     }
   }
-  if (write_json(tellegen_rank, request, json_text(to_json(ranking, model, request)))) return;
-  print(ranking, model);
-  for (const std::string& file : {request.plot, request.json})
-    if (!file.empty()) fmt::print("wrote {}\n", file);
+  if (!write_json(tellegen_rank, request, json_text(to_json(ranking, model, request)))) {
+    print(ranking, model);
+    for (const std::string& file : {request.plot, request.json})
+      if (!file.empty()) fmt::print("wrote {}\n", file);
+  }
+  hold_strictly(request, ranking.warnings);
 }
 
 }  // namespace

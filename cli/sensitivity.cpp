@@ -242,7 +242,7 @@ void print(const Answer& answer, Model& model) {
     }
     fmt::print("\n{}", to_text(table));
   }
-  for (const std::string& w : answer.warnings) fmt::print("\n{}", w);
+  for (const std::string& w : answer.warnings) fmt::print("\nwarning: {}", w);
   if (!answer.warnings.empty()) fmt::print("\n");
 }
 
@@ -326,10 +326,12 @@ void sensitivity(const SensitivityRequest& request) {
   } catch (const std::runtime_error& error) {
     throw command_fault(tellegen_sensitivity, "T402", error.what());
   }
-  if (write_json(tellegen_sensitivity, request, json_text(to_json(answer, model, request)))) return;
-  print(answer, model);
-  for (const std::string& file : {request.output, request.plot, request.json})
-    if (!file.empty()) fmt::print("wrote {}\n", file);
+  if (!write_json(tellegen_sensitivity, request, json_text(to_json(answer, model, request)))) {
+    print(answer, model);
+    for (const std::string& file : {request.output, request.plot, request.json})
+      if (!file.empty()) fmt::print("wrote {}\n", file);
+  }
+  hold_strictly(request, answer.warnings);
 }
 
 }  // namespace

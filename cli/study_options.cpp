@@ -34,6 +34,7 @@ void add_study_options(CLI::App& command, StudyRequest& r) {
       ->check(not_positive_count)
       ->group(how);
   command.add_flag("--interpret", r.interpret, "do without the system's C compiler")->group(how);
+  command.add_flag("--strict", r.strict, "a warning is a fault: exit code 1")->group(how);
   const char* slopes = "How to differentiate";
   command.add_option("--derivatives", r.derivatives, "auto, forward, adjoint or finite-difference")
       ->type_name("NAME")
@@ -112,6 +113,12 @@ double in_unit(double si, const std::string& unit) { return unit.empty() ? si : 
 
 std::string told(double si, const std::string& unit, int digits) {
   return brief_number(in_unit(si, unit) + 0.0, digits);
+}
+
+void hold_strictly(const StudyRequest& request, const std::vector<std::string>& warnings) {
+  if (request.strict && !warnings.empty())
+    throw StudyError(request.file, "with --strict a warning is a fault: " + warnings.front(),
+                     {warnings.size() > 1 ? fmt::format("and {} more", warnings.size() - 1) : ""});
 }
 
 bool write_json(std::string_view command, const StudyRequest& request, const std::string& text) {

@@ -16,7 +16,7 @@ struct StudyRequest {
   std::vector<std::string> set;
   double tolerance = 0.0, difference_step = 0.0;
   int event_bisections = 0;
-  bool fixed_end_time = false, interpret = false, wants_json = false;
+  bool fixed_end_time = false, interpret = false, wants_json = false, strict = false;
   CLI::Option* json_option = nullptr;
 };
 
@@ -33,6 +33,9 @@ std::vector<std::string> chosen_parameters(std::string_view command, Model& mode
 // A value in a unit, for people; SI where the unit is empty.
 std::string told(double si, const std::string& unit, int digits = 6);
 double in_unit(double si, const std::string& unit);
+
+// With --strict, what a study warns of is a fault. Throws StudyError, once everything is written.
+void hold_strictly(const StudyRequest& request, const std::vector<std::string>& warnings);
 
 // To a file or to standard output, as asked. True: standard output was for it.
 bool write_json(std::string_view command, const StudyRequest& request, const std::string& text);

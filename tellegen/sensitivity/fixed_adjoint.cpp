@@ -223,8 +223,9 @@ class Backward {
     for (const DerivativeEntry& e : derivative.by_parameter())
       gradient[e.parameter] += e.value * directions_[e.row];
     for (const DerivativeEntry& e : derivative.by_held()) held_[e.parameter] += e.value * directions_[e.row];
-    if (run_.events)  // a later start makes the step shorter
-      for (std::size_t k = 0; k < rates_; ++k) end_ += rates[k] / record.length * history_[k];
+    if (run_.events)  // a later start makes the step shorter, and is another value at a fixed time
+      for (std::size_t k = 0; k < rates_; ++k)
+        end_ += rates[k] * (history_[k] / record.length - value_[1][k]);
     for (std::size_t k = 0; k < rates_; ++k) {
       const double h = history_[k];
       value_[0][k] = scheme.past[0] * h + value_[1][k];
@@ -420,7 +421,7 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
         return result;
       }
       for (std::size_t k = shown; k < passes; ++k) {
-        const bool at_end = k < width && request.observed[k - shown].what == Observed::What::end;
+        const bool at_end = k < width && best_step[k] == last;  // an extreme may be there too
         const bool observed =
             k < width && best_step[k] == s && request.observed[k - shown].what != Observed::What::time_when;
         backward[k - shown].step(record, scheme, update, x, rates, observed ? static_cast<int>(k) : -1,
@@ -459,12 +460,13 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
       for (const auto& s : run.outputs->by_column())
         if (!x_rates.empty()) per_second[s.formula] += s.value * x_rates[s.of];
       for (std::size_t k = shown; k < width; ++k)
-        if (request.observed[k - shown].what == Observed::What::end)
+        if (best_step[k] == last && request.observed[k - shown].what != Observed::What::time_when)
           for (const auto& [p, slope] : slopes)
             result.gradient[(k - shown) * run.parameters + p] += per_second[k] * slope;
     }
   }
   result.warnings = run.jumps.warnings();
+  run.add_warnings(integrator.statistics().chatter, result.warnings);
   result.method = fmt::format("adjoint of {} steps of {}, {} checkpoints", last + 1,
                               request.simulation.method, recorder.checkpoints.size());
   return result;

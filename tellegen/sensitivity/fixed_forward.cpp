@@ -16,6 +16,7 @@
 #include "tellegen/sensitivity/fixed_run.h"
 #include "tellegen/sensitivity/fixed_step.h"
 #include "tellegen/simulate/denormals.h"
+#include "tellegen/symbolic/print.h"
 
 namespace tellegen {
 namespace {
@@ -206,6 +207,10 @@ class FixedForwardLanes : public StepListener {
       if (run_.projects(scheme)) project(block, taken.drives);
     }
     for (std::size_t age = block.past.size() - 1; age > 0; --age) block.past[age].swap(block.past[age - 1]);
+    if (block.moving)  // to a formula of several steps the start is a value at a fixed time
+      for (std::size_t k = 0; k < rates_; ++k)
+        for (int lane = 0; lane < width; ++lane)
+          block.past[1][width * k + lane] -= formula_rates_[k] * block.start[lane];
     std::fill_n(block.start, lanes, 0.0);
     block.moving = false;
   }
@@ -321,6 +326,8 @@ RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) 
   const std::size_t width = run.outputs->size(), shown = run.first_observed();
   const int count = run.parameters;
   std::vector<double> row(width), best_slopes(width * count, 0.0), best(width);
+  std::vector<std::size_t> best_row(width, 0);
+  std::vector<char> tie(width, 0);
   const auto better = [&](std::size_t k) {
     const auto what = request.observed[k - shown].what;
     return (what == Observed::What::maximum && row[k] > best[k]) ||
@@ -334,12 +341,22 @@ RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) 
       result.trajectories.push_back(row[k]);
       for (int p = 0; p < count; ++p) result.by_parameter.push_back(forward.slope(k, p, false));
     }
-    for (std::size_t k = shown; k < width; ++k)
-      if (first || better(k)) {
-        best[k] = row[k];
-        if (request.observed[k - shown].what != Observed::What::end)
-          for (int p = 0; p < count; ++p) best_slopes[k * count + p] = forward.slope(k, p, false);
-      }
+    for (std::size_t k = shown; k < width; ++k) {
+      const auto what = request.observed[k - shown].what;
+      const bool extreme = what == Observed::What::maximum || what == Observed::What::minimum;
+      const bool near = std::abs(row[k] - best[k]) <= 1e-9 * std::abs(best[k]);
+      if (extreme && !first && near)
+        for (int p = 0; p < count && !tie[k]; ++p) {
+          const double here = forward.slope(k, p, false), there = best_slopes[k * count + p];
+          tie[k] = std::abs(here - there) > 1e-6 * (std::abs(here) + std::abs(there));
+        }
+      if (!first && !better(k)) continue;
+      if (!near) tie[k] = 0;
+      best[k] = row[k];
+      best_row[k] = result.t.size() - 1;
+      if (extreme)
+        for (int p = 0; p < count; ++p) best_slopes[k * count + p] = forward.slope(k, p, false);
+    }
   };
   sample(0.0, true);
   const FlushDenormals flush;
@@ -384,7 +401,8 @@ RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) 
       const bool seen = d > 0 && forward.held(d - 1) != 0.0;
       result.values.push_back(seen ? forward.held(d) : std::numeric_limits<double>::quiet_NaN());
       for (int p = 0; p < count; ++p) result.gradient.push_back(seen ? forward.held_slope(d, p) : 0.0);
-    } else if (observed.what == Observed::What::end) {
+    } else if (observed.what == Observed::What::end || best_row[k] + 1 == result.t.size()) {
+      // An extreme may be the end of what rises or falls: it moves as the end does.
       result.values.push_back(run.outputs->values()[k]);
       for (int p = 0; p < count; ++p)
         result.gradient.push_back(
@@ -394,10 +412,17 @@ RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) 
       result.values.push_back(best[k]);
       for (int p = 0; p < count; ++p) result.gradient.push_back(best_slopes[k * count + p]);
     }
+    if (tie[k])
+      forward.warnings.push_back(fmt::format(
+          "several samples share the {} of {}, and parameters move them apart: its derivative holds for the "
+          "one at t = {:.9g} s",
+          observed.what == Observed::What::maximum ? "maximum" : "minimum", to_text(observed.value),
+          result.t[best_row[k]]));
   }
   result.events = std::move(forward.events);
   result.warnings = std::move(forward.warnings);
   for (const std::string& w : forward.jump_warnings()) result.warnings.push_back(w);
+  run.add_warnings(integrator.statistics().chatter, result.warnings);
   return result;
 }
 

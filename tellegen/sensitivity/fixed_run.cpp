@@ -1,5 +1,7 @@
 #include "tellegen/sensitivity/fixed_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -159,6 +161,24 @@ int FixedRun::vanishing(std::span<const int> taken, std::span<const double> slop
       if (distance <= nearest) nearest = distance, best = q;
     }
   return best;
+}
+
+void FixedRun::add_warnings(const std::string& chatter, std::vector<std::string>& warnings) const {
+  const Model& model = *system.model;
+  const ParameterSlopes slopes(model, request.wrt);
+  for (const Discrete& d : system.discrete) {
+    if (d.every <= 0.0) continue;
+    const int c = system.groups[d.group].components[d.member];
+    const Expr every = model.kinds[model.components[c].kind].discrete[d.held].every;
+    for (const auto& [p, slope] : slopes.of(in_full_names(model, c, every)))
+      if (slope != 0.0)
+        warnings.push_back(fmt::format(
+            "parameter '{}' moves the sample times of '{}': derivatives of fixed steps leave that "
+            "out; method adaptive has it",
+            model.parameters[request.wrt[p]].name, d.name));
+  }
+  if (!chatter.empty())
+    warnings.push_back(chatter + "; where it does, derivatives are those of the steps, not of the solution");
 }
 
 int FixedRun::watch_time(const Observed& observed) const {

@@ -48,6 +48,8 @@ struct FixedRun {
   int vanishing(std::span<const int> taken, std::span<const double> slopes) const;
   // Value and derivative of what is observed at the end of the run, with the end moving or not.
   std::size_t first_observed() const { return request.trajectories.size(); }
+  // What the derivative of the steps does not have: sample times that move; and what chatters, if anything.
+  void add_warnings(const std::string& chatter, std::vector<std::string>& warnings) const;
   // The discrete variable that is the time of a watch.
   int watch_time(const Observed& observed) const;
 

@@ -55,6 +55,13 @@ ForwardLanes::ForwardLanes(const Problem& problem, std::span<const int> wrt)
           if (const Expr d = derivative(formula, group.parameters[s.slot]); !d.is_number(0))
             source_slopes_.push_back({e, p, s.slope * substitute(d, numbers)});
   }
+  const Model& model = *system_.model;
+  const ParameterSlopes parameter_slopes(model, wrt);
+  for (const Discrete& d : system_.discrete) {
+    const int c = system_.groups[d.group].components[d.member];
+    const Expr every = model.kinds[model.components[c].kind].discrete[d.held].every;
+    every_.push_back(d.every > 0.0 ? parameter_slopes.of(in_full_names(model, c, every)) : Slopes());
+  }
   for (const RedundantRate& r : problem.storage.redundant) {
     if (r.drive)
       if (const Expr d = derivative(r.drive, time); !d.is_number(0)) drive_slopes_.push_back({r.rate, d});
@@ -284,34 +291,23 @@ ForwardLanes::Moment ForwardLanes::moment_now() {
   return now;
 }
 
-void ForwardLanes::event_begins(std::span<const int> conditions) {
+void ForwardLanes::event_begins(std::span<const int> conditions, std::span<const Due> due) {
   listed_ = stale_ = false;
   if (count_ == 0) return;
   before_ = {};
   before_.t = run_->t();
   before_.state = run_->state();
-  if (!conditions.empty()) {
-    // States a moment ago are on the side before, and everything else follows from them.
-    double last = 0.0, step = 0.0;
-    IDAGetCurrentTime(run_->ida(), &last);
-    IDAGetLastStep(run_->ida(), &step);
-    const double back = std::max(run_->moment(), 1e-12 * (std::abs(before_.t) + step));
-    before_.t = std::max(before_.t - back, last - step);
-    VectorPointer earlier(N_VClone(run_->y()));
-    if (IDAGetDky(run_->ida(), before_.t, 0, earlier.get()) == IDA_SUCCESS) {
-      const auto x = values_of(earlier.get());
-      before_.state.x.assign(x.begin(), x.end());
-    } else {
-      before_.t = run_->t();
-    }
-  }
-  run_->reinitialisation().find(before_.t, before_.state);
+  if (conditions.empty())
+    run_->reinitialisation().find(before_.t, before_.state);
+  else
+    go_before_event();
   states_.clear();
   for (int p = 0; p < count_; ++p)
     for (double v : states_of(lane(p))) states_.push_back(v);
   std::vector<double> states = states_;
   solve(before_, states, std::vector<double>(count_, 0.0));
   event_time(before_, conditions);
+  sample_time(due);
   total_.assign(static_cast<std::size_t>(n_) * count_, 0.0);
   for (int p = 0; p < count_; ++p) {
     for (std::int32_t c = 0; c < n_; ++c)
@@ -324,29 +320,67 @@ void ForwardLanes::event_begins(std::span<const int> conditions) {
   states_ = std::move(states);
 }
 
+// States a moment ago are on the side before, and everything else follows from them. What is found in the
+// same instant as the event before it has no such side any more: it is the side after.
+void ForwardLanes::go_before_event() {
+  const double t = run_->t();
+  double last = 0.0, step = 0.0;
+  IDAGetCurrentTime(run_->ida(), &last);
+  IDAGetLastStep(run_->ida(), &step);
+  const std::span<const double> y = values_of(run_->y()), yp = values_of(run_->yp());
+  const InitialState here = before_.state;
+  VectorPointer earlier(N_VClone(run_->y()));
+  const auto go = [&](double back) {
+    before_.state = here;
+    before_.t = t - back;
+    if (before_.t >= last - step && IDAGetDky(run_->ida(), before_.t, 0, earlier.get()) == IDA_SUCCESS) {
+      const auto x = values_of(earlier.get());
+      before_.state.x.assign(x.begin(), x.end());
+    } else {
+      for (std::int32_t c = 0; c < n_; ++c) before_.state.x[c] = y[c] - back * yp[c];
+    }
+    return run_->reinitialisation().find(before_.t, before_.state);
+  };
+  const double side = t - run_->moment() <= last_event_ ? 1.0 : -1.0;
+  const auto found = run_->beyond([&](double length) {
+    return (side > 0 || t - length > last_event_) && go(-side * length) &&
+           run_->on_side(side, before_.state.x, before_.state.rates, before_.t);
+  });
+  if (!found) go(-side * run_->moment());
+}
+
 // Several conditions may change at one time; their events must then move together.
 void ForwardLanes::event_time(const Moment& before, std::span<const int> conditions) {
   std::fill(moves_.begin(), moves_.end(), 0.0);
+  touching_ = -1;
+  if (conditions.empty()) return;
   const auto dx = [&](int lane) {
     return std::span(before.dx).subspan(static_cast<std::size_t>(n_) * lane, n_);
   };
   const auto dr = [&](int lane) {
     return std::span(before.dr).subspan(static_cast<std::size_t>(r_) * lane, r_);
   };
-  int first = -1, touching = -1;
-  for (int k : conditions) {
+  std::vector<double> values(run_->conditions().size());
+  run_->conditions().evaluate(before.state.x, before.state.rates, before.t, values.data());
+  const double near = 100.0 * std::abs(run_->t() - before.t) + 1e-6 * problem_.step;
+  int first = -1, touching = -1, jumping = -1;
+  const auto look = [&](int k, bool changed) {
     conditions_->at(k, before.state, before.t);
     const double rate = conditions_->along(dx(count_), dr(count_), 1.0);
+    if (std::isfinite(values[k] / rate) && std::abs(values[k] / rate) > near) {
+      if (changed) jumping = k;
+      return;
+    }
     std::vector<double> moves;
     for (int p = 0; p < count_; ++p) moves.push_back(-conditions_->along(dx(p), dr(p), 0.0, p) / rate);
     if (std::any_of(moves.begin(), moves.end(), [](double v) { return !std::isfinite(v); })) {
-      touching = k;
-      continue;
+      if (changed) touching = k;
+      return;
     }
     if (first < 0) {
       moves_ = moves;
       first = k;
-      continue;
+      return;
     }
     for (int p = 0; p < count_; ++p)
       if (std::abs(moves[p] - moves_[p]) > 1e-6 * (std::abs(moves[p]) + std::abs(moves_[p]))) {
@@ -357,10 +391,35 @@ void ForwardLanes::event_time(const Moment& before, std::span<const int> conditi
             system_.model->parameters[wrt_[p]].name));
         break;
       }
+  };
+  for (int k : conditions) look(k, true);
+  if (first < 0 && jumping >= 0) {
+    // Rounding may have put what made it jump just before or after.
+    for (int k = 0; k < static_cast<int>(values.size()); ++k)
+      if (std::find(conditions.begin(), conditions.end(), k) == conditions.end()) look(k, false);
+    if (first < 0)
+      warnings_.push_back(
+          fmt::format("a condition of '{}' jumps across its threshold at t = {:.9g} s, and no other vanishes "
+                      "there: derivatives take the time of this event as fixed",
+                      run_->conditions()[jumping].owner, run_->t()));
   }
   // A quantity that lies on its threshold, as the speed of what is locked, decides nothing where another
   // passes, or where nothing changes.
   touching_ = first < 0 ? touching : -1;
+}
+
+void ForwardLanes::sample_time(std::span<const Due> due) {
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    std::vector<double> moves(count_, 0.0);
+    for (const auto& [p, slope] : every_[due[i].discrete])
+      moves[p] = slope * static_cast<double>(due[i].multiple);
+    if (i > 0 && moves != moves_)
+      warnings_.push_back(fmt::format(
+          "'{}' and '{}' are sampled together at t = {:.9g} s, and parameters move their sample "
+          "times apart: derivatives hold for the last",
+          system_.discrete[due[0].discrete].name, system_.discrete[due[i].discrete].name, run_->t()));
+    moves_ = std::move(moves);
+  }
 }
 
 void ForwardLanes::discrete_changes(std::span<const std::int32_t> which, std::span<const double> after,
@@ -405,13 +464,25 @@ void ForwardLanes::discrete_changes(std::span<const std::int32_t> which, std::sp
 
 void ForwardLanes::found_anew() { stale_ = true; }
 
+// The run goes on from `after`; where that is too near to the event for the equations to tell, the lanes are
+// found a little further on.
 void ForwardLanes::event_ends(std::span<const double> after, double t) {
+  last_event_ = t;
   if (count_ == 0) return;
+  const std::span<const double> yp = values_of(run_->yp());
   Moment now;
-  now.t = t;
-  now.state.x.assign(after.begin(), after.end());
-  now.state.rates = run_->state().rates;
-  run_->reinitialisation().find(now.t, now.state);
+  const auto go = [&](double on) {
+    now.t = t + on;
+    now.state.x.assign(after.begin(), after.end());
+    for (std::int32_t c = 0; c < n_; ++c) now.state.x[c] += on * yp[c];
+    now.state.rates = run_->state().rates;
+    return run_->reinitialisation().find(now.t, now.state);
+  };
+  const auto is_after = [&](double on) {
+    return go(on) && run_->on_side(1.0, now.state.x, now.state.rates, now.t);
+  };
+  if (!is_after(0.0) && !run_->beyond(is_after)) go(0.0);
+  last_event_ = now.t;
   for (int p = 0; p < count_; ++p)
     for (std::int32_t k = 0; k < r_; ++k)
       states_[static_cast<std::size_t>(r_) * p + k] -= now.state.rates[k] * moves_[p];

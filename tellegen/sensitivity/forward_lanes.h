@@ -10,6 +10,10 @@
 // variables by the derivatives of their updates; then turned back with the rates after it: s = D - x' dT/dp.
 // So states' sensitivities jump by (x' before - x' after) dT/dp. Sides are told apart a moment away from T.
 //
+// The condition that vanishes at T decides its derivative. One that jumps across zero there, as a comparison
+// with a sawtooth that is reset, changes because another vanishes: that one decides. A sampled variable's T
+// is a multiple of its sample time.
+//
 // [Rozenvasser 1967] Automation and Remote Control 28, 365. [Galan 1999] Appl. Numer. Math. 31, 17.
 #pragma once
 
@@ -30,7 +34,7 @@ class ForwardLanes : public AdaptiveCompanion {
 
   void begin(AdaptiveRun& run) override;
   void moved() override;
-  void event_begins(std::span<const int> conditions) override;
+  void event_begins(std::span<const int> conditions, std::span<const Due> due) override;
   void discrete_changes(std::span<const std::int32_t> which, std::span<const double> after,
                         double t) override;
   void found_anew() override;
@@ -64,7 +68,9 @@ class ForwardLanes : public AdaptiveCompanion {
   void start_held();
   bool solve(Moment& moment, std::span<const double> states, std::span<const double> dt);
   void give_to_ida(const Moment& moment);
+  void go_before_event();
   void event_time(const Moment& before, std::span<const int> conditions);
+  void sample_time(std::span<const Due> due);
   std::vector<double> states_of(std::span<const double> dx) const;
 
   const Problem& problem_;
@@ -98,6 +104,8 @@ class ForwardLanes : public AdaptiveCompanion {
   // The event at hand.
   Moment before_, found_;
   std::vector<double> moves_, total_, states_;  // dT/dp; total derivatives of columns and of states
+  double last_event_ = -1.0;                    // where the run went on after the last one
+  std::vector<Slopes> every_;                   // per discrete variable: of its sample time
   bool stale_ = false;                          // total_ belongs to an earlier round
   bool listed_ = false;
   int touching_ = -1;  // a condition of the event that only touches its threshold

@@ -15,6 +15,15 @@ namespace {
 
 constexpr std::size_t most = 200;  // choices looked at in every step; a network of thousands of them is not
 
+// What is constant between the jumps of such a function; none: it does not jump.
+Expr stairs(Expr node) {
+  const auto name = node.function().name;
+  if (name == "lt" || name == "le" || name == "gt" || name == "ge" || name == "sign" || name == "floor" ||
+      name == "ceil")
+    return node;
+  return name == "mod" ? node.pool().call("floor", {node.args()[0] / node.args()[1]}) : Expr();
+}
+
 // Whether a formula in columns changes with the run at all, and with what moves in the study.
 bool moves(const EquationSystem& system, Expr quantity, std::span<const int> wrt) {
   const ColumnValue value = column_value(system, quantity, wrt);
@@ -30,11 +39,25 @@ JumpWatch::JumpWatch(const EquationSystem& system, std::span<const int> wrt) {
   std::vector<Expr> formulas;
   const auto add = [&](Expr value, const std::string& where) {
     const Expr written = expand_names(model, value);
-    for (Expr node : nodes_of(std::span(&written, 1))) {
-      if (node.op() != Op::call || node.function().name != "if") continue;
+    const auto nodes = nodes_of(std::span(&written, 1));
+    std::vector<Expr> conditions;
+    for (Expr node : nodes)
+      if (node.op() == Op::call && node.function().name == "if") conditions.push_back(node.args()[0]);
+    const auto decide = nodes_of(conditions);  // these jump where their `if` does
+    for (Expr node : nodes) {
+      if (node.op() != Op::call) continue;
       const auto symbols = symbols_of(std::span(&node, 1));
       if (std::any_of(symbols.begin(), symbols.end(), [](Expr s) { return s.name().starts_with("der("); }))
         continue;
+      if (const Expr level = stairs(node);
+          level && std::find(decide.begin(), decide.end(), node) == decide.end()) {
+        if (choices_.size() >= most || !moves(system, level, wrt)) continue;
+        choices_.push_back({fmt::format("{} of {}", to_text(node), where), false});
+        formulas.insert(formulas.end(),
+                        {in_columns(system, level), model.pool->number(1), model.pool->number(0)});
+        choices_.back().stairs = true;
+      }
+      if (node.function().name != "if") continue;
       const Expr condition = node.args()[0];
       for (Expr quantity : switching_quantities(std::span(&condition, 1))) {
         if (choices_.size() >= most || !moves(system, quantity, wrt)) continue;
@@ -68,7 +91,7 @@ void JumpWatch::look(std::span<const double> x, double t) {
   if (!std::exchange(began_, true)) return;
   for (std::size_t k = 0; k < choices_.size(); ++k) {
     const double *was = &before_[3 * k], *is = &now_[3 * k];
-    if (choices_[k].said || (was[0] > 0) == (is[0] > 0)) continue;
+    if (choices_[k].said || (choices_[k].stairs ? was[0] == is[0] : (was[0] > 0) == (is[0] > 0))) continue;
     if (!(std::abs(is[1] - is[2]) > 1e-9 * (std::abs(is[1]) + std::abs(is[2]))))
       continue;  // it does not jump
     choices_[k].said = true;

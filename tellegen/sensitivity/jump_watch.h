@@ -1,6 +1,6 @@
-// Choices that jump: `if(t*f < duty, 1, 0)` inside an equation is no event to a fixed step. Where one
-// switches between two steps at a time that parameters move, the derivative of the steps misses that part; a
-// run says so.
+// Choices that jump: `if(t*f < duty, 1, 0)`, floor(x) inside an equation is no event to a fixed step. Where
+// one switches between two steps at a time that parameters move, the derivative of the steps misses that
+// part; a run says so.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class JumpWatch {
  private:
   struct Choice {
     std::string where;
-    bool said = false;
+    bool said = false, stairs = false;  // a function that jumps by itself, not an `if`
   };
   std::vector<Choice> choices_;
   std::unique_ptr<ColumnFormulas> formulas_;  // of each choice: what decides it, its two values

@@ -50,7 +50,9 @@ AdaptiveRun::AdaptiveRun(const Problem& problem, AdaptiveCompanion* companion)
       next_(held_.size()),
       samples_taken_(held_.size(), 0),
       state_(problem.initial),
-      found_(conditions_.size()) {
+      found_(conditions_.size()),
+      quantities_(conditions_.size()),
+      shaken_quantities_(conditions_.size()) {
   tableau_.hold(held_);
   SUNContext context = nullptr;
   SUNContext_Create(nullptr, &context);
@@ -198,6 +200,40 @@ double AdaptiveRun::moment() const {
   return 1e-9 * step;
 }
 
+// Where steps have become short on the way to an event, a fixed part of one is less than rounding.
+std::optional<double> AdaptiveRun::beyond(const std::function<bool(double)>& is_beyond) const {
+  const double shortest = std::max(moment(), std::numeric_limits<double>::min());
+  const double longest = std::max(shortest, 1e-11 * (t_ + problem_.step));
+  for (double length = shortest; length <= longest; length *= 10)
+    if (is_beyond(length)) return length;
+  return std::nullopt;
+}
+
+bool AdaptiveRun::on_side(double side, std::span<const double> x, std::span<const double> rates, double t) {
+  if (fired_.empty()) return true;
+  conditions_.evaluate(x, rates, t, quantities_.data());
+  // What rounding of the columns does to the quantities.
+  shaken_.assign(x.begin(), x.end());
+  for (std::size_t c = 0; c < shaken_.size(); ++c) shaken_[c] *= 1 + (c * c % 3 == 1 ? 1e-14 : -1e-14);
+  conditions_.evaluate(shaken_, rates, t, shaken_quantities_.data());
+  return std::all_of(fired_.begin(), fired_.end(), [&](int k) {
+    return side * found_[k] * quantities_[k] > std::abs(shaken_quantities_[k] - quantities_[k]);
+  });
+}
+
+bool AdaptiveRun::is_due(std::size_t discrete, double t, bool sampling) const {
+  const double every = system_.discrete[discrete].every;
+  return sampling && every > 0.0 &&
+         t >= every * static_cast<double>(samples_taken_[discrete] + 1) * (1 - 1e-12);
+}
+
+std::vector<AdaptiveCompanion::Due> AdaptiveRun::due(double t, bool sampling) const {
+  std::vector<AdaptiveCompanion::Due> list;
+  for (std::size_t k = 0; k < held_.size(); ++k)
+    if (is_due(k, t, sampling)) list.push_back({static_cast<std::int32_t>(k), samples_taken_[k] + 1});
+  return list;
+}
+
 // Discrete variables are taken over until none changes, each time with everything but the states found anew.
 bool AdaptiveRun::event(double t, bool sampling, bool from_outside) {
   count_steps();
@@ -206,7 +242,7 @@ bool AdaptiveRun::event(double t, bool sampling, bool from_outside) {
   state_.x.assign(data(y_.get()), data(y_.get()) + n_);
   before_ = state_.x;
   state_.rates = rates_;
-  if (companion_) companion_->event_begins(fired_);
+  if (companion_) companion_->event_begins(fired_, due(t, sampling));
   // Everything goes on from a moment after the event, and what is found anew but does not jump stays there:
   // beyond its threshold, where rounding cannot bring it back.
   const double later = moment();
@@ -230,8 +266,7 @@ bool AdaptiveRun::event(double t, bool sampling, bool from_outside) {
     for (std::size_t k = 0; k < held_.size(); ++k) {
       const Discrete& d = system_.discrete[k];
       if (d.every > 0.0) {
-        const double due = d.every * static_cast<double>(samples_taken_[k] + 1);
-        if (!sampling || round > 0 || t < due * (1 - 1e-12)) continue;
+        if (round > 0 || !is_due(k, t, sampling)) continue;
         ++samples_taken_[k];
         taken_.push_back(static_cast<std::int32_t>(k));
       }

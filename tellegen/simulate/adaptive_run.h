@@ -2,6 +2,9 @@
 // (sensitivities, tellegen/sensitivity/adaptive_forward.h). Only where SUNDIALS is part of the build.
 #pragma once
 
+#include <functional>
+#include <optional>
+
 #include "tellegen/simulate/conditions.h"
 #include "tellegen/simulate/integrator.h"
 #include "tellegen/simulate/sundials.h"
@@ -16,9 +19,13 @@ class AdaptiveCompanion {
   virtual ~AdaptiveCompanion() = default;
   virtual void begin(AdaptiveRun& run) = 0;  // IDAS has its values at the start
   virtual void moved() = 0;                  // IDAS has gone on to run.t()
+  struct Due {
+    std::int32_t discrete;
+    std::int64_t multiple;  // of its sample time
+  };
   // An event begins at run.t(): all values are still those before it. `conditions` have changed their sign;
   // none: sampled variables are due, or an input has come from outside.
-  virtual void event_begins(std::span<const int> conditions) = 0;
+  virtual void event_begins(std::span<const int> conditions, std::span<const Due> due) = 0;
   // These discrete variables are taken over, to what their updates are at a point just after the event: those
   // that change (run.changed()), and sampled ones that are due whether they change or not.
   virtual void discrete_changes(std::span<const std::int32_t> which, std::span<const double> after,
@@ -56,7 +63,11 @@ class AdaptiveRun : public Integrator {
   std::span<const double> columns_before() const { return before_; }
   const InitialState& state() const { return state_; }
   std::span<const std::int32_t> changed() const { return changed_; }
-  double moment() const;  // so long before or after an event belongs to one of its sides
+  double moment() const;  // so long before or after an event belongs to one of its sides, if not longer:
+  // the shortest of 1, 10, 100... moments that is beyond, if any is.
+  std::optional<double> beyond(const std::function<bool(double)>& is_beyond) const;
+  // Whether every condition that has changed is clearly on its side after (1) or before (-1) at this point.
+  bool on_side(double side, std::span<const double> x, std::span<const double> rates, double t);
 
   // Rates of the differentiated variables from derivatives of the columns, and back along the tree: there
   // across-sources have rates of their own (per edge).
@@ -68,8 +79,8 @@ class AdaptiveRun : public Integrator {
   bool ends(double t);
   double next_sampling() const;
   bool event(double t, bool sampling, bool from_outside = false);
-  std::string condition_that_changed();
-  bool equations_changed();
+  bool is_due(std::size_t discrete, double t, bool sampling) const;
+  std::vector<AdaptiveCompanion::Due> due(double t, bool sampling) const;
   void start_rates(const std::vector<double>& rates, double t);
   void make_pattern(SUNContext context);
   void count_steps();
@@ -100,6 +111,7 @@ class AdaptiveRun : public Integrator {
   InitialState state_;
   double t_ = 0.0;
   std::vector<int> found_, fired_;
+  std::vector<double> quantities_, shaken_quantities_, shaken_;
   std::vector<std::int32_t> changed_, taken_;
   std::int64_t quick_events_ = 0;
   std::vector<std::int32_t> position_;
