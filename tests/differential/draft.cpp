@@ -14,6 +14,16 @@ std::string number_text(double value, int digits) {
 
 std::string Draft::text() const {
   std::string out;
+  if (language == Language::plain) {
+    for (const std::string& line : outputs) out += line + "\n";
+    return out;
+  }
+  if (language == Language::netlist) {
+    out = "* random\n";
+    for (const Part& part : parts) out += part.name + " " + part.kind + "\n";
+    for (const auto& [key, value] : simulation) out += key + " " + value + "\n";
+    return out + ".end\n";
+  }
   const auto section = [&](const char* name, const Fields& fields) {
     if (fields.empty()) return;
     out += std::string("[") + name + "]\n";
@@ -35,7 +45,7 @@ std::string Draft::text() const {
   section("initial", initial);
   section("objectives", objectives);
   section("unknowns", unknowns);
-  section("estimate", estimate);
+  section("estimate.states", estimate);
   section("simulation", simulation);
   return out;
 }

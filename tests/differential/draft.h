@@ -16,6 +16,11 @@ struct Part {
 };
 
 struct Draft {
+  enum class Language {
+    model,
+    netlist,
+    plain
+  } language = Language::model;  // plain: the outputs are all there is
   std::vector<Part> parts;
   Fields parameters, inputs, objectives, initial, simulation, sensors, unknowns, estimate;
   std::vector<std::string> outputs;  // expressions that the property asks for

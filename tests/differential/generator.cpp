@@ -1,6 +1,7 @@
 #include "tests/differential/generator.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 namespace differential {
@@ -215,11 +216,12 @@ class LinearBuilder : public Builder {
   void resistor(const Words& w, const std::string& a, const std::string& b) {
     add("r", w.resistor, {{"p", a}, {"n", b}}, {{w.resistance, positive(w.across_size / w.through_size)}});
   }
-  void store(const Words& w, const std::string& a, const std::string& b) {
+  // `chord`: it may close a circuit of storage, and what it would begin with may contradict the others.
+  void store(const Words& w, const std::string& a, const std::string& b, bool chord = false) {
     Fields ports{{"p", a}};
     if (!w.store_to_datum) ports.emplace_back("n", b);
     Fields values{{w.storage, positive(w.through_size / w.across_size)}};
-    if (w.domain == "thermal" || random_.chance(0.7)) values.emplace_back(w.start, initial(w));
+    if (!chord && (w.domain == "thermal" || random_.chance(0.7))) values.emplace_back(w.start, initial(w));
     add("c", w.store, ports, values);
   }
   void inertia(const Words& w, const std::string& a, const std::string& b) {
@@ -287,7 +289,7 @@ class LinearBuilder : public Builder {
           resistor(w, a, b);
           break;
         case 1:
-          store(w, a, b);
+          store(w, a, b, true);
           break;
         default:
           inertia(w, a, b);
@@ -613,7 +615,96 @@ class EventBuilder : public Builder {
   }
 };
 
+// Numbers of components become parameters; ends move, objectives of every kind.
+void parametrise(Random& random, Draft& draft) {
+  int count = 0;
+  for (Part& part : draft.parts)
+    for (auto& [key, value] : part.values) {
+      const bool plain = value.find_first_not_of("0123456789.-e") == std::string::npos;
+      if (!plain || key == "Ron" || key == "Roff" || key == "Rs" || key == "period" || !random.chance(0.5))
+        continue;
+      const std::string name = "q" + std::to_string(++count);
+      draft.parameters.emplace_back(name, value);
+      value = quoted(name);
+    }
+  if (random.chance(0.4)) {  // a parameter that is zero, and one in two places
+    for (Part& part : draft.parts)
+      for (auto& [key, value] : part.values)
+        if (key == "V" && value.front() == '"' && count >= 0) {
+          draft.parameters.emplace_back("z", "0");
+          value.insert(value.size() - 1, " + z");
+          count = -1;
+        }
+  }
+}
+
 }  // namespace
+
+Draft derivative_draft(Random& random) {
+  EventBuilder builder(random);
+  Draft draft = builder.build(true);
+  parametrise(random, draft);
+  if (draft.parameters.empty()) draft.parameters.emplace_back("unused", "1");
+  const std::string state = random.pick(draft.outputs);
+  if (random.chance(0.4)) draft.objectives.emplace_back("m", "{ maximum = " + quoted(state) + " }");
+  if (random.chance(0.2)) draft.objectives.emplace_back("n", "{ minimum = " + quoted(state) + " }");
+  if (random.chance(0.3))
+    draft.objectives.emplace_back(
+        "w", "{ time_when = " + quoted(state + " > " + number_text(random.between(0.2, 1), 2)) + " }");
+  if (random.chance(0.2))
+    draft.simulation.emplace_back("stop_when",
+                                  quoted(state + " > " + number_text(random.between(0.2, 1.2), 2)));
+  else if (random.chance(0.25)) {
+    const auto& [name, value] = random.pick(draft.parameters);
+    const double number = std::atof(value.c_str());
+    if (number > 0.05 && number < 20)
+      draft.simulation[0].second = quoted(number_text(0.8 / number) + "*" + name);
+  }
+  return draft;
+}
+
+// Thermal or electrical ladders of which every storage element is a state; sensors, an input, an unknown
+// source.
+Draft filter_draft(Random& random) {
+  Draft draft;
+  const bool thermal = random.chance(0.6);
+  const std::string domain = thermal ? "thermal" : "electrical", across = thermal ? "T" : "v";
+  const int cells = random.range(1, 4);
+  std::string last = "datum";
+  const auto add = [&](const std::string& name, const std::string& kind, Fields ports, Fields values) {
+    draft.parts.push_back({name, domain + "." + kind, std::move(ports), std::move(values)});
+  };
+  const auto positive = [&] { return number_text(random.logarithmic(0.3, 3)); };
+  for (int k = 1; k <= cells; ++k) {
+    const std::string n = "n" + std::to_string(k), i = std::to_string(k);
+    draft.parameters.emplace_back("R" + i, positive());
+    draft.parameters.emplace_back("C" + i, positive());
+    add("r" + i, "resistor", {{"p", n}, {"n", last}}, {{"R", quoted("R" + i)}});
+    add("c" + i, "capacitor", {{"p", n}, {"n", "datum"}},
+        {{"C", quoted("C" + i)}, {thermal ? "T0" : "v0", number_text(random.between(-2, 4))}});
+    draft.estimate.emplace_back("c" + i + (thermal ? ".dT" : ".v"),
+                                "{ deviation = " + positive() + ", noise = " + positive() + " }");
+    last = n;
+  }
+  draft.inputs.emplace_back("u", "1");
+  draft.parameters.emplace_back("Q0", positive());
+  const std::string source = thermal ? "heat_source" : "current_source", key = thermal ? "Q" : "I";
+  add("s1", source, {{"p", "datum"}, {"n", last}}, {{key, quoted("u")}});
+  add("s2", source, {{"p", "datum"}, {"n", "n1"}}, {{key, quoted("Q0")}});
+  const int sensors = random.range(1, 2);
+  for (int k = 0; k < sensors; ++k)
+    draft.sensors.emplace_back(
+        "y" + std::to_string(k + 1),
+        "{ measures = " +
+            quoted(random.chance(0.7) ? "n" + std::to_string(random.range(1, cells)) + "." + across
+                                      : std::string("r1.") + (thermal ? "Q" : "i")) +
+            ", noise = " + number_text(random.logarithmic(0.05, 1)) + " }");
+  if (random.chance(0.5))
+    draft.unknowns.emplace_back("Q0", "{ deviation = 1, coordinate = \"value\", walk = " + positive() + " }");
+  draft.simulation = {{"stop", "1"}, {"step", "0.05"}};
+  draft.seed = random.bits();
+  return draft;
+}
 
 Draft linear_draft(Random& random) { return LinearBuilder(random).build(); }
 Draft event_draft(Random& random) { return EventBuilder(random).build(random.chance(0.5)); }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tests/differential/property.h"
+#include "tests/differential/regressions.h"
 
 namespace differential {
 namespace {
@@ -131,6 +132,8 @@ int run(int argc, char** argv) {
       options.seconds = std::atof(value().c_str());
     } else if (option == "--keep") {
       options.keep = value();
+    } else if (option == "--regressions") {
+      return replay_regressions(value()) ? 0 : 1;
     } else if (option == "--show") {
       options.show = true;
     } else {

@@ -74,10 +74,11 @@ class Reference {
   void settle(const Eigen::MatrixXd& rows, const Eigen::VectorXd& held);
   Eigen::MatrixXd rate_rows() const;
   void settle_held();
+  bool due(std::size_t k) const;
   void update(bool sampled);
   const Tableau& tableau_;
   double step_;
-  Eigen::VectorXd guess_rate_;
+  std::vector<long> samples_;  // taken so far, of each discrete variable
 };
 
 }  // namespace differential

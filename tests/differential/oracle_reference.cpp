@@ -190,18 +190,22 @@ void Reference::settle_held() {
   settle(rows, rows * x);
 }
 
+bool Reference::due(std::size_t k) const {
+  const double every = tableau_.discrete[k].every;
+  return every > 0.0 && t >= static_cast<double>(samples_[k]) * every - 1e-9 * std::max(1.0, t);
+}
+
+// Those that are sampled now, from what was before; then the others until nothing changes.
 void Reference::update(bool sampled) {
-  const auto due = [&](const Tableau::Discrete& d) {
-    if (d.every == 0.0) return false;
-    const double periods = t / d.every;
-    return std::abs(periods - std::round(periods)) < 1e-9 * std::max(1.0, periods);
-  };
   for (int round = 0; round < 60; ++round) {
     std::vector<double> next = discrete;
     for (std::size_t k = 0; k < discrete.size(); ++k) {
       const auto& d = tableau_.discrete[k];
-      if (round == 0 && sampled ? due(d) : d.every == 0.0) next[k] = value_at(*d.update, x, discrete, t);
+      if (round == 0 && sampled ? due(k) : d.every == 0.0) next[k] = value_at(*d.update, x, discrete, t);
     }
+    if (round == 0 && sampled)
+      for (std::size_t k = 0; k < discrete.size(); ++k)
+        if (due(k)) ++samples_[k];
     if (next == discrete && (round > 0 || !sampled)) return;
     if (next != discrete) {
       discrete = next;
@@ -228,8 +232,8 @@ void Reference::start() {
     held[static_cast<int>(k)] = values[k];
   }
   settle(rows, held);
+  samples_.assign(discrete.size(), 0);
   update(true);
-  update(false);
   integrals.assign(integrands.size(), 0.0);
 }
 
@@ -238,11 +242,9 @@ void Reference::advance(double to) {
   while (t < to - 1e-12 * std::max(1.0, to)) {
     if (--budget == 0) throw OracleError("too many events or steps");
     double end = std::min(t + step_, to);
-    for (const auto& d : tableau_.discrete)
-      if (d.every > 0.0) {
-        const double next = (std::floor(t / d.every * (1 + 1e-12) + 1e-9) + 1) * d.every;
-        end = std::min(end, next);
-      }
+    for (std::size_t k = 0; k < discrete.size(); ++k)
+      if (const double every = tableau_.discrete[k].every; every > 0.0)
+        end = std::min(end, static_cast<double>(samples_[k]) * every);
     const Signature before = signature(x, t);
     double h = end - t;
     VectorXd next;
@@ -256,32 +258,35 @@ void Reference::advance(double to) {
         const double middle = 0.5 * (low + high);
         (clean(middle) ? low : high) = middle;
       }
-      const double now = t;
+      const auto accept = [&](double length) {
+        x = next;
+        t += length;
+        for (std::size_t k = 0; k < sums.size(); ++k) integrals[k] += sums[k];
+      };
+      const double beyond = t + high;
       if (low > 0.0) {
         if (!clean(low)) throw OracleError("the step before an event failed");
-        x = next;
-        for (std::size_t k = 0; k < sums.size(); ++k) integrals[k] += sums[k];
+        accept(low);
       }
-      t = now + high;
+      // A step so short that it may be wrong takes everything to the other side.
+      bool across = false;
+      for (double tiny = beyond - t; tiny < 1e-7 && !across; tiny *= 3) {
+        if (!step(tiny, next, &sums) || signature(next, t + tiny) == before) continue;
+        accept(tiny);
+        across = true;
+      }
+      if (!across) t = beyond;
       events.push_back(t);
       if (events.size() > 400) throw OracleError("too many events");
       settle_held();
-      update(false);
-      continue;
+    } else {
+      x = next;
+      t = end;
+      for (std::size_t k = 0; k < sums.size(); ++k) integrals[k] += sums[k];
     }
-    x = next;
-    t = end;
-    for (std::size_t k = 0; k < sums.size(); ++k) integrals[k] += sums[k];
-    bool sampled = false;
-    for (const auto& d : tableau_.discrete)
-      sampled |= d.every > 0.0 &&
-                 std::abs(t / d.every - std::round(t / d.every)) < 1e-9 * std::max(1.0, t / d.every);
-    if (sampled) {
-      const std::vector<double> old = discrete;
-      update(true);
-      update(false);
-      if (old != discrete) events.push_back(t);
-    }
+    const std::vector<double> old = discrete;
+    update(true);
+    if (old != discrete) events.push_back(t);
   }
 }
 

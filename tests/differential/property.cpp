@@ -55,6 +55,13 @@ std::vector<Property> properties() {
        check_linear, true},
       {"events", "nonlinear models and events against a plain implicit integrator", event_draft, check_events,
        true},
+      {"derivatives", "forward and adjoint derivatives against extrapolated differences of runs",
+       derivative_draft, check_derivatives, true},
+      {"filters", "Kalman filters, the smoother and calibration against textbook ones", filter_draft,
+       check_filters, true},
+      {"text", "expressions, their derivatives and units against a second evaluator", text_draft, check_text,
+       false},
+      {"netlists", "netlists against ngspice, where it is installed", netlist_draft, check_netlist, true},
   };
 }
 

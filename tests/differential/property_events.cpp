@@ -125,8 +125,7 @@ Verdict check_events(const Draft& draft) {
     ++checks;
     if (!crash.empty()) return failed("crash", "a reason or numbers", crash, s.text());
     if (!c.passed)
-      return failed(method + " is wrong", expected, got,
-                    where + ", " + s.text() + "; errors " + c.text());
+      return failed(method + " is wrong", expected, got, where + ", " + s.text() + "; errors " + c.text());
     // Integrals over events, by the same method.
     if (method == "rk4" || integrals.empty() || !random.chance(0.6)) continue;
     StudySpec study;
@@ -146,8 +145,7 @@ Verdict check_events(const Draft& draft) {
         got = run.values[0];
         return std::abs(got - target) / (1 + std::abs(target));
       };
-      const Convergence ci =
-          converges(integral_error, step, 0.6, method == "adaptive" ? 1e-4 : 1e-5, 5);
+      const Convergence ci = converges(integral_error, step, 0.6, method == "adaptive" ? 1e-4 : 1e-5, 5);
       ++checks;
       if (!crash.empty()) return failed("crash", "a reason or numbers", crash, study.text());
       if (!ci.passed)

@@ -1,8 +1,8 @@
 #include "tests/differential/tableau.h"
 
+#include <toml++/toml.h>
 #include <memory>
 #include <set>
-#include <toml++/toml.h>
 
 namespace differential {
 namespace {
