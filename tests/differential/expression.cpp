@@ -382,7 +382,7 @@ double unit_factor(const std::string& unit) {
     std::string rest = unit.substr(1);
     double power = 1.0;  // mm2 is a square of mm
     if (rest == "m2") power = 2.0;
-    if (rest == "m3") power = 3.0;
+    if (rest == "m3" || rest == "m3/s") power = 3.0;
     if (const auto found = units.find(rest); found != units.end())
       return std::pow(prefix->second, power) * found->second;
   }

@@ -1,5 +1,9 @@
 // tellegen-differential: random models against oracles (docs/differential.md).
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -39,12 +43,57 @@ std::string as_comment(const std::string& text) {
   return out + "\n";
 }
 
+// The check in a process of its own: what crashes there or does not end is a failure like others.
+constexpr unsigned longest = 120;  // seconds
+
 Verdict guarded(const Property& property, const Draft& draft) {
-  try {
-    return property.check(draft);
-  } catch (const std::exception& error) {
-    return failed("the harness stopped", "a verdict", error.what(), "");
+  int ends[2];
+  if (pipe(ends) != 0) throw std::runtime_error("no pipe");
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    alarm(longest);
+    Verdict v;
+    try {
+      v = property.check(draft);
+    } catch (const std::exception& error) {
+      v = failed("uncaught exception", "a verdict", error.what(), "");
+    }
+    std::string bytes = std::to_string(static_cast<int>(v.what)) + '\0' + std::to_string(v.checks) + '\0';
+    for (const std::string& s : {v.tag, v.expected, v.got, v.where}) bytes += s + '\0';
+    for (std::size_t at = 0; at < bytes.size();) {
+      const ssize_t count = write(ends[1], bytes.data() + at, bytes.size() - at);
+      if (count <= 0) break;
+      at += static_cast<std::size_t>(count);
+    }
+    _exit(0);
   }
+  close(ends[1]);
+  std::string bytes;
+  char buffer[4096];
+  for (ssize_t count; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
+    bytes.append(buffer, static_cast<std::size_t>(count));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status))
+    return failed(WTERMSIG(status) == SIGALRM ? "does not end" : "crash", "a verdict",
+                  std::string("signal ") + strsignal(WTERMSIG(status)), "");
+  std::vector<std::string> fields;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t end = bytes.find('\0', at);
+    fields.push_back(bytes.substr(at, end - at));
+    at = end + 1;
+  }
+  if (WEXITSTATUS(status) != 0 || fields.size() != 6)
+    return failed("crash", "a verdict", "exit code " + std::to_string(WEXITSTATUS(status)), "");
+  return {static_cast<Verdict::What>(std::stoi(fields[0])),
+          fields[2],
+          fields[3],
+          fields[4],
+          fields[5],
+          std::stoi(fields[1])};
 }
 
 // True where nothing failed.
@@ -77,7 +126,7 @@ bool examine(const Property& property, const Options& options) {
     ++failures;
     first.try_emplace(v.tag, generated);
     if (++kinds[v.tag] > options.most_failures) continue;
-    const Draft small = property.shrinks
+    const Draft small = property.shrinks && v.tag != "does not end"
                             ? shrink(
                                   draft, [&](const Draft& d) { return guarded(property, d); }, v.tag, 600)
                             : draft;

@@ -79,8 +79,14 @@ struct Point : Leaves<Dual> {
   Dual discrete(int) override { throw OracleError("discrete"); }
   double closest = 1e300;  // to a place where something bends or jumps
   bool positive(const Dual& d, bool or_zero) override {
-    closest = std::min(closest, std::abs(d.value));
+    closest = std::isfinite(d.value) ? std::min(closest, std::abs(d.value)) : 0.0;
     return or_zero ? d.value >= 0 : d.value > 0;
+  }
+  // Of something that is not finite nobody says what follows from it.
+  bool special(const std::string&, const std::vector<Dual>& arguments, Dual&) override {
+    for (const Dual& a : arguments)
+      if (!std::isfinite(a.value)) closest = 0.0;
+    return false;
   }
 };
 
