@@ -1,0 +1,68 @@
+#include "tests/differential/property.h"
+
+#include <cmath>
+
+#include "tests/differential/generator.h"
+
+namespace differential {
+
+Verdict failed(std::string tag, std::string expected, std::string got, std::string where) {
+  return {Verdict::What::failed, std::move(tag), std::move(expected), std::move(got), std::move(where), 0};
+}
+Verdict failed(std::string tag, double expected, double got, std::string where) {
+  return failed(std::move(tag), number_text(expected, 17), number_text(got, 17), std::move(where));
+}
+
+double usual_size(const std::string& variable) {
+  const std::string last = variable.substr(variable.rfind('.') + 1);
+  if (last == "p" || last == "dp") return 1e5;
+  if (last == "q") return 1e-4;
+  return 1.0;
+}
+
+std::string Convergence::text() const {
+  std::string out;
+  for (std::size_t k = 0; k < errors.size(); ++k)
+    out += (k ? ", " : "") + number_text(errors[k]) + " at step " + number_text(steps[k]);
+  return out;
+}
+
+Convergence converges(const std::function<double(double step)>& error_at, double step, double order,
+                      double floor, int refinements) {
+  Convergence c;
+  const double needed = std::pow(2.0, order - 0.5);
+  for (int k = 0; k <= refinements; ++k, step /= 2) {
+    const double error = error_at(step);
+    if (error < 0.0) {  // refused
+      c.passed = c.at_order = true;
+      return c;
+    }
+    c.steps.push_back(step);
+    c.errors.push_back(error);
+    if (error < floor || (k > 0 && error * needed < c.errors[c.errors.size() - 2] && error < 0.02)) {
+      c.passed = c.at_order = true;
+      return c;
+    }
+  }
+  // Slower than its order, but on its way: an eighth of the first error, and small.
+  c.passed = c.errors.back() < 0.01 && c.errors.back() * 4 < c.errors.front();
+  return c;
+}
+
+std::vector<Property> properties() {
+  return {
+      {"linear", "linear networks against a dense descriptor system and its matrix exponential", linear_draft,
+       check_linear, true},
+      {"events", "nonlinear models and events against a plain implicit integrator", event_draft, check_events,
+       true},
+      {"derivatives", "forward and adjoint derivatives against extrapolated differences of runs",
+       derivative_draft, check_derivatives, true},
+      {"filters", "Kalman filters, the smoother and calibration against textbook ones", filter_draft,
+       check_filters, true},
+      {"text", "expressions, their derivatives and units against a second evaluator", text_draft, check_text,
+       false},
+      {"netlists", "netlists against ngspice, where it is installed", netlist_draft, check_netlist, true},
+  };
+}
+
+}  // namespace differential

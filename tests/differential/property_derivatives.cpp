@@ -1,0 +1,109 @@
+// Derivatives against differences of the same runs. Differences are extrapolated (Richardson) from three
+// steps, and are believed where the extrapolations agree.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "tests/differential/property.h"
+#include "tests/differential/subject.h"
+
+namespace differential {
+namespace {
+
+struct Slope {
+  double value = 0.0, doubt = 0.0;
+};
+
+}  // namespace
+
+Verdict check_derivatives(const Draft& draft) {
+  Random random(draft.seed);
+  const std::string text = draft.text();
+  if (draft.objectives.empty() || draft.parameters.empty()) return unknown("nothing to differentiate");
+  StudySpec spec;
+  spec.stop = 0.0;  // as the model says
+  spec.step = random.pick(std::vector<double>{0.01, 0.005});
+  spec.method = random.pick(std::vector<std::string>{"bdf2", "tr", "bdf3", "bdf1", "adaptive", "adaptive"});
+  spec.tolerance = spec.method == "adaptive" ? 1e-9 : 1e-11;
+  spec.bisections = 0;
+  std::vector<double> nominal;
+  for (const auto& [name, value] : draft.parameters) {
+    if (value.front() == '"' || spec.parameters.size() == 4) continue;
+    spec.parameters.push_back(name);
+    nominal.push_back(std::atof(value.c_str()));
+  }
+  if (spec.parameters.empty()) return unknown("nothing to differentiate");
+  for (const auto& [name, value] : draft.objectives) spec.objectives.push_back(name);
+  const std::size_t width = spec.parameters.size();
+
+  spec.derivatives = "forward";
+  const StudyOutcome forward = study_text(text, spec);
+  if (!forward.crash.empty()) return failed("crash", "a reason or numbers", forward.crash, spec.text());
+  if (!forward.ok()) return refused(forward.code);
+  StudySpec backward = spec;
+  backward.derivatives = "adjoint";
+  StudyOutcome adjoint = study_text(text, backward);
+  if (!adjoint.crash.empty()) return failed("crash", "a reason or numbers", adjoint.crash, backward.text());
+
+  int checks = 0, unsettled = 0, warned = 0;
+  StudySpec plain = spec;
+  plain.derivatives = "none";
+  for (std::size_t p = 0; p < width; ++p) {
+    const double size = std::max(std::abs(nominal[p]), 0.1);
+    // Values of all objectives at nominal +- relative*size.
+    const auto central = [&](double relative, std::vector<double>& slopes) {
+      StudyOutcome side[2];
+      for (const int s : {0, 1}) {
+        plain.numbers = nominal;
+        plain.numbers[p] += (s ? 1 : -1) * relative * size;
+        side[s] = study_text(text, plain);
+        if (!side[s].ok()) return false;
+      }
+      slopes.clear();
+      for (std::size_t k = 0; k < spec.objectives.size(); ++k)
+        slopes.push_back((side[1].values[k] - side[0].values[k]) / (2 * relative * size));
+      return true;
+    };
+    const double relative = spec.method == "adaptive" ? 4e-3 : 1e-3;
+    std::vector<double> d1, d2, d3;
+    if (!central(relative, d1) || !central(relative / 2, d2) || !central(relative / 4, d3)) {
+      ++unsettled;
+      continue;
+    }
+    for (std::size_t k = 0; k < spec.objectives.size(); ++k) {
+      const double first = (4 * d2[k] - d1[k]) / 3, second = (4 * d3[k] - d2[k]) / 3;
+      const double scale = std::max({std::abs(second), std::abs(forward.values[k]) / size * 1e-2, 1e-3});
+      const double doubt = std::abs(first - second) + 0.1 * std::abs(d3[k] - d2[k]);
+      if (!std::isfinite(second) || doubt > 2e-3 * scale) {
+        ++unsettled;
+        continue;
+      }
+      const double tolerance = 3e-3 * scale + 5 * doubt;
+      const auto compare = [&](const StudyOutcome& run, const std::string& way, Verdict& verdict) {
+        if (!run.ok()) return true;
+        const double got = run.gradient[k * width + p];
+        ++checks;
+        if (std::abs(got - second) <= tolerance) return true;
+        if (!run.warnings.empty()) {
+          ++warned;
+          return true;
+        }
+        const std::string& objective = draft.objectives[k].second;
+        verdict =
+            failed(way + " derivative is wrong, " + (spec.method == "adaptive" ? "adaptive" : "fixed step") +
+                       ", " + objective.substr(2, objective.find(' ', 2) - 2),
+                   second, got, "d " + spec.objectives[k] + "/d " + spec.parameters[p] + ", " + spec.text());
+        return false;
+      };
+      Verdict verdict;
+      if (!compare(forward, "forward", verdict) || !compare(adjoint, "adjoint", verdict)) return verdict;
+    }
+  }
+  if (checks == 0) return unknown(unsettled > 0 ? "differences do not settle" : "nothing to compare");
+  if (warned > 0 && warned == checks) return refused("a derivative with a warning");
+  Verdict v;
+  v.checks = checks;
+  return v;
+}
+
+}  // namespace differential

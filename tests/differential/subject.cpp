@@ -1,0 +1,121 @@
+#include "tests/differential/subject.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "tellegen/model/read.h"
+#include "tellegen/model/reading.h"
+#include "tellegen/sensitivity/study.h"
+#include "tellegen/simulate/simulate.h"
+#include "tellegen/simulate/stop.h"
+
+namespace differential {
+namespace {
+
+using namespace tellegen;
+
+Model read(const std::string& text) {
+  ReadOptions options;
+  options.library = TELLEGEN_SOURCE_DIR "/library";
+  return read_model_text(text, "random.toml", options);
+}
+
+SimulationOptions options_of(const RunSpec& spec) {
+  SimulationOptions options;
+  options.method = spec.method;
+  options.form = spec.form;
+  options.stop = spec.stop;
+  options.step = spec.step;
+  options.sample = spec.sample;
+  options.tolerance = spec.tolerance;
+  options.event_bisections = spec.bisections;
+  options.compile = spec.compile;
+  return options;
+}
+
+template <class Result, class Action>
+void guarded(Result& result, Action action) {
+  try {
+    action();
+  } catch (const ModelError& error) {
+    result.code = error.faults().empty() ? "" : error.faults()[0].code;
+    result.refused = error.faults().empty() ? "" : error.faults()[0].message;
+    if (result.refused.empty()) result.crash = "refused without a reason";
+  } catch (const SimulationError& error) {
+    result.code = "SimulationError";
+    result.refused = error.what();
+    if (result.refused.empty()) result.crash = "refused without a reason";
+  } catch (const std::exception& error) {
+    result.crash = std::string("uncaught: ") + error.what();
+  }
+}
+
+}  // namespace
+
+std::string RunSpec::text() const {
+  char buffer[300];
+  std::snprintf(
+      buffer, sizeof buffer,
+      "--method %s --form %s --stop %.17g --step %.17g --sample %.17g --tolerance %g --event-bisections %d%s",
+      method.c_str(), form.c_str(), stop, step, sample, tolerance, bisections, compile ? "" : " --interpret");
+  return buffer;
+}
+
+Outcome simulate_text(const std::string& text, const RunSpec& spec, const std::vector<std::string>& outputs) {
+  Outcome result;
+  guarded(result, [&] {
+    Model model = read(text);
+    SimulationOptions options = complete_options(model, options_of(spec));
+    add_stop_watch(model, options);
+    const EquationSystem system = build_system(model);
+    std::vector<OutputColumn> columns;
+    for (const std::string& name : outputs) columns.push_back({name, "", parse_value(model, name, {})});
+    Simulation simulation(system, options, columns);
+    SimulationResult run = simulation.run();
+    result.names = run.names;
+    result.t = run.t;
+    result.values = run.values;
+    result.note = run.note;
+    if (!run.failure.empty()) {
+      result.code = "stopped";
+      result.refused = run.failure;
+      return;
+    }
+    for (std::size_t k = 0; k < result.values.size(); ++k)
+      if (!std::isfinite(result.values[k]))
+        result.crash = "not finite: " + result.names[k % result.names.size()];
+  });
+  return result;
+}
+
+StudyOutcome study_text(const std::string& text, const StudySpec& spec) {
+  StudyOutcome result;
+  guarded(result, [&] {
+    StudyOptions options;
+    options.simulation = options_of(spec);
+    if (spec.stop == 0.0) options.simulation.stop = 0.0;
+    options.method =
+        spec.derivatives == "adjoint" ? StudyOptions::Method::adjoint : StudyOptions::Method::forward;
+    Study study(read(text), spec.objectives, spec.parameters, options);
+    const std::vector<double> at = spec.numbers.empty() ? study.nominal() : spec.numbers;
+    const StudyResult found = spec.derivatives == "none" ? study.values(at) : study.evaluate(at);
+    result.names = spec.objectives;
+    result.values = found.values;
+    result.gradient = found.gradient;
+    result.warnings = found.warnings;
+    if (!found.failure.empty()) {
+      result.code = "stopped";
+      result.refused = found.failure;
+      return;
+    }
+    if (found.warnings.empty()) {
+      for (double v : found.values)
+        if (!std::isfinite(v)) result.crash = "a value is not finite";
+      for (double v : found.gradient)
+        if (!std::isfinite(v)) result.crash = "a derivative is not finite";
+    }
+  });
+  return result;
+}
+
+}  // namespace differential
