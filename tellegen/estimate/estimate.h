@@ -42,6 +42,7 @@ struct Estimate {
       tuned;  // process noise: whose, and its deviation after one second
   double loop_seconds = 0.0;
   std::string estimator, executor;    // "ekf", "generated C"
+  std::string reduction;              // of a reduced filter: to how many states, and its error
   std::vector<std::string> warnings;  // whiteness, consistency
   std::string failure;                // empty: went through; otherwise when and where it diverged
 };
@@ -55,6 +56,7 @@ struct EstimateOptions {
   double passes_tolerance = 1e-10;  // ... until they change by less than this, SI
   bool anyway = false;              // go on where the filter has lost its way
   bool compile = true;
+  long reduce = 0;  // states of a reduced filter at most; 0: where the model is large; -1: never
   std::function<void(double fraction)> progress;
 };
 
