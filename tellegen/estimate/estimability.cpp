@@ -150,7 +150,8 @@ EstimabilityReport what_can_be_known(const Model& model, const Record& record,
         report.states_note = report.states->note;
         report.states.reset();
       }
-      if (question.arrival && report.states) report.arrival = arrival_conditions(model, record, question.unknowns);
+      if (question.arrival && report.states)
+        report.arrival = arrival_conditions(model, record, question.unknowns);
     } catch (const ModelError& error) {
       // The parameters are an answer of their own.
       if (!report.parameters) throw;

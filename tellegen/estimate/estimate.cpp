@@ -108,6 +108,8 @@ class Run {
     filter_options.euler = options_.euler;
     filter_options.reduce = options_.reduce;
     filter_options.rows = static_cast<long>(record_.steps);
+    filter_options.begins = record_.time(0);
+    filter_options.given = record_.given.data();
     if (model.estimation.gate) filter_options.gate = chi_square_quantile(*model.estimation.gate, 1.0);
     estimate_ = Estimate();
     estimate_.quantities = plant.quantities();

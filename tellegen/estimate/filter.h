@@ -40,7 +40,10 @@ struct FilterOptions {
   bool generate = true;  // straight-line code where the model's slopes are constant (filter_program.h)
   bool compile = true;   // ... by the system's compiler
   long reduce = 0;       // states of a reduced filter (reduced_filter.cpp) at most; 0: as the size asks for
-  long rows = 201;       // of the record, for which a reduced filter is made
+  // The record for which a reduced filter is made: rows, when it begins, its inputs row by row.
+  long rows = 201;
+  double begins = 0.0;
+  const double* given = nullptr;
 };
 
 // States above which a linear model is reduced, where nothing else is asked for: the eigenvectors of so many

@@ -52,7 +52,8 @@ StateKnowledge state_knowledge(const Model& model, const Record& record, const s
   if (twin.size() > most_states_judged) {
     StateKnowledge none;
     none.note = fmt::format(
-        "{} of them, and each is weighed against all others for {} at most; the deviations that estimate gives "
+        "{} of them, and each is weighed against all others for {} at most; the deviations that estimate "
+        "gives "
         "say what is known",
         twin.size(), most_states_judged);
     return none;

@@ -1,6 +1,6 @@
 // The Kalman filter of a large linear network on a few of its directions.
 //
-//   z = V' W x,   z' = (V' A V) z + V' W b(t, u)      A: the scaled matrix W F W^-1, V orthonormal
+//   z = V' W (x - x0),   z' = (V' A V) z + V' W f(x0, t, u)      A = W F W^-1, V orthonormal, x0: the start
 //
 // V spans what sensors and quantities see of the states over the record: (s I - A')^-1 c for each row c of
 // them, at shifts s from the length of the record to its step (rational Krylov, which matches the transfer
@@ -8,9 +8,10 @@
 // disturbances act, so they may act on every state. W makes A symmetric where the network is reciprocal; then
 // the reduced model is as stable as the network is.
 //
-// The error is measured, not assumed: full and reduced model go along the same random records (start, process
-// noise, unknowns as the model says) by the same implicit steps, and what differs in readings and quantities
-// is told. Shifts are added until it is below a hundredth of the sensors' noise, or the limit is reached.
+// The error is measured, not assumed: full and reduced model go along the same random records (the inputs
+// that are given; start, process noise and unknowns as uncertain as the model says) by the same implicit
+// steps, and what differs in readings and quantities is told. Shifts are added until it is below a hundredth
+// of the sensors' noise, or the limit is reached.
 //
 // [Grimme 1997] Krylov projection methods for model reduction, ch. 3.
 #include <fmt/format.h>
@@ -108,8 +109,7 @@ class ReducedFilter : public Filter {
   }
 
   bool predict(double t, const double* u, const double* du) override {
-    // At x = 0 the rates are what time and inputs give.
-    if (!model_.rates(zero_, t, u, du, rates_, by_time_)) return false;
+    if (!model_.rates(start_, t, u, du, rates_, by_time_)) return false;
     const Vector b = projected(rates_), bt = projected(by_time_);
     z_ = (phi_r_ * z_ + by_rate_ * b + by_slope_ * bt).eval();
     clamp();
@@ -149,10 +149,10 @@ class ReducedFilter : public Filter {
 
   const Vector& mean() const override { return full_ = states_of({z_, {}}); }
   Vector states_of(const Belief& belief) const override {
-    Vector x(n_ + m_);
+    Vector x = start_;
     const Vector own = scale_.cwiseInverse().cwiseProduct(basis_ * belief.x.head(basis_.cols()));
-    for (long k = 0; k < n_; ++k) x[at(own_, k)] = own[k];
-    for (long k = 0; k < m_; ++k) x[at(others_, k)] = belief.x[basis_.cols() + k];
+    for (long k = 0; k < n_; ++k) x[at(own_, k)] += own[k];
+    for (long k = 0; k < m_; ++k) x[at(others_, k)] += belief.x[basis_.cols() + k];
     return x;
   }
   void deviations(const SlopeRows& slopes, Vector& out) const override {
@@ -257,7 +257,7 @@ class ReducedFilter : public Filter {
     row_basis_.rightCols(m_) = row_others_;
   }
 
-  // Backward Euler for both along random records; without inputs, which act like any disturbance.
+  // Backward Euler for both along random records.
   void measure(Shifted& shifted) {
     const double h = options_.step;
     const long r = basis_.cols(), rows = std::clamp<long>(options_.rows, 2, 200);
@@ -269,6 +269,8 @@ class ReducedFilter : public Filter {
     Matrix mo = -h * others_slopes_;
     mo.diagonal().array() += 1.0;
     const Eigen::PartialPivLU<Matrix> others(mo);
+    const auto inputs = static_cast<long>(model_.inputs());
+    const std::vector<double> none(model_.inputs(), 0.0);
     std::mt19937_64 random(1);
     std::normal_distribution<double> normal;
     double worst = 0.0, squares = 0.0;
@@ -296,9 +298,16 @@ class ReducedFilter : public Filter {
             theta[k] += kick;
             z[r + k] += kick;
           }
-        z = reduced.solve(z);
-        if (m_ > 0) theta = others.solve(theta);
-        x = (x / h + coupling_ * theta).eval();
+        const double t = options_.begins + h * static_cast<double>(row + 1);
+        const double* u = options_.given ? options_.given + (row + 1 < options_.rows ? row + 1 : row) * inputs
+                                         : none.data();
+        if (!model_.rates(start_, t, u, nullptr, rates_, by_time_)) return;
+        const Vector drive = projected(rates_);
+        Vector own_drive(n_);
+        for (long k = 0; k < n_; ++k) own_drive[k] = scale_[k] * rates_[at(own_, k)];
+        z = reduced.solve(z + h * drive);
+        theta = others.solve(theta + h * drive.tail(m_));
+        x = (x / h + own_drive + coupling_ * theta).eval();
         shifted.solve(x);
       }
     }
@@ -328,8 +337,7 @@ class ReducedFilter : public Filter {
     phi_r_ = e.power;
     by_rate_ = options_.step * e.first;
     by_slope_ = options_.step * options_.step * e.second;
-    zero_ = Vector::Zero(n_ + m_);
-    z_ = projected(start_);
+    z_ = Vector::Zero(basis_.cols() + m_);
     Vector variances(n_ + m_);
     for (long k = 0; k < n_ + m_; ++k) variances[k] = start_variance(k);
     p_ = covariance(variances);
@@ -357,17 +365,17 @@ class ReducedFilter : public Filter {
   }
   void clamp() {
     if (!model_.bounded()) return;
-    Vector x = Vector::Zero(n_ + m_);
-    for (long k = 0; k < m_; ++k) x[at(others_, k)] = z_[basis_.cols() + k];
+    Vector x = start_;
+    for (long k = 0; k < m_; ++k) x[at(others_, k)] += z_[basis_.cols() + k];
     model_.clamp(x);
-    for (long k = 0; k < m_; ++k) z_[basis_.cols() + k] = x[at(others_, k)];
+    for (long k = 0; k < m_; ++k) z_[basis_.cols() + k] = x[at(others_, k)] - start_[at(others_, k)];
   }
 
   SlopeRows f_, quantities_;
   std::vector<std::int32_t> own_, others_;
   std::vector<long> place_;
   long n_ = 0, m_ = 0;
-  Vector start_, scale_, zero_, z_, rates_, by_time_, expected_;
+  Vector start_, scale_, z_, rates_, by_time_, expected_;
   Matrix readings_by_state_, rows_, row_others_, row_basis_, basis_, slopes_, others_slopes_, coupling_;
   Matrix phi_r_, by_rate_, by_slope_, p_, noise_, sensor_rows_;
   double smallest_noise_ = 1.0, error_ = 0.0, error_rms_ = 0.0;
