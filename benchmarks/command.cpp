@@ -2,12 +2,14 @@
 // code; converter: a switching converter against ngspice; readers: large inputs; sweep: a killed study;
 // derivatives: sensitivities beside finite differences; stack: a body of some ten thousand cells; machines:
 // electric machines in real time; twin: the thermal digital twin on its published problems; lossy: a motor
-// estimated from samples of which some are lost; sensor-faults: sensors that fail, and are named.
+// estimated from samples of which some are lost; sensor-faults: sensors that fail, and are named;
+// estimate-size: filters of large networks.
 #include <memory>
 
 #include "benchmarks/circuits.h"
 #include "benchmarks/converter.h"
 #include "benchmarks/derivatives.h"
+#include "benchmarks/estimate_size.h"
 #include "benchmarks/lossy.h"
 #include "benchmarks/machines.h"
 #include "benchmarks/readers.h"
@@ -194,6 +196,22 @@ void add_sensor_faults(CLI::App& command) {
   });
 }
 
+void add_estimate_size(CLI::App& command) {
+  CLI::App* size = command.add_subcommand(
+      "estimate-size",
+      "thermal networks of 100 to 5000 nodes, estimated from 10 sensors: answers, then seconds");
+  const auto options = std::make_shared<EstimateSizeOptions>();
+  size->add_option("--nodes", options->nodes, "sizes")->delimiter(',')->check(CLI::Range(30, 100'000));
+  size->add_option("--rows", options->rows, "of each record")->check(CLI::Range(2, 100'000));
+  size->add_option("--json", options->json, "write everything that is printed to this file");
+  size->callback([options] {
+    const std::string_view name = "tellegen benchmark estimate-size";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_estimate_size(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 }  // namespace
 
 void add_benchmark(CLI::App& command) {
@@ -207,6 +225,7 @@ void add_benchmark(CLI::App& command) {
   add_machines(command);
   add_lossy(command);
   add_sensor_faults(command);
+  add_estimate_size(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");
   const auto options = std::make_shared<CircuitsOptions>();

@@ -33,6 +33,7 @@ struct EstimateRequest {
   std::vector<std::string> set;
   double gate = 0.0, passes_tolerance = 1e-10;
   int passes = 1;
+  std::string reduce;
   bool anyway = false, smooth = false, tune = false, interpret = false;
   TwinReportRequest report;
   CLI::Option* json_option = nullptr;
@@ -125,6 +126,7 @@ void print(const Model& model, const Record& record, const Estimate& e) {
       "that "
       "they are not correlated\n",
       to_text(sensors));
+  if (!e.reduction.empty()) fmt::print("{}\n", e.reduction);
   for (const auto& [name, noise] : e.tuned)
     fmt::print("tuned: {} is disturbed by {} in one second\n", name, brief_number(noise));
   if (e.passes.size() > 1)
@@ -146,6 +148,7 @@ nlohmann::ordered_json to_json(const EstimateRequest& request, const Model& mode
                               {"step", record.step},
                               {"loop_seconds", e.loop_seconds},
                               {"log_likelihood", e.log_likelihood},
+                              {"reduction", e.reduction},
                               {"failure", e.failure},
                               {"warnings", e.warnings},
                               {"remarks", record.remarks},
@@ -220,6 +223,7 @@ void estimate_command(const EstimateRequest& request) {
   options.passes = request.passes;
   options.passes_tolerance = request.passes_tolerance;
   options.compile = !request.interpret;
+  options.reduce = request.reduce.empty() ? 0 : request.reduce == "none" ? -1 : std::stol(request.reduce);
   ProgressBar bar;
   if (ProgressBar::watched()) options.progress = std::ref(bar);
   const Estimate e = judged_estimate(model, record, options);
@@ -319,6 +323,15 @@ void add_estimate(CLI::App& command) {
       ->check(not_positive)
       ->group(what);
   command.add_option("--discretisation", r.discretisation, "exact, or euler")->type_name("NAME")->group(what);
+  command
+      .add_option("--reduce", r.reduce,
+                  "filter on so many states of a large linear model; none: on all, whatever it costs "
+                  "(above 2000 states: as many as needed, 400 at most)")
+      ->type_name("COUNT|none")
+      ->check([](const std::string& text) -> std::string {
+        return text == "none" ? "" : not_positive_count(text);
+      })
+      ->group(what);
   const char* data = "How to take the data";
   command.add_option("--step", r.step, "of the estimator; that of the data if not given")
       ->type_name("TIME")

@@ -74,6 +74,7 @@ EquationPage minimal_page(const Model& model) {
   const EquationSystem system = build_system(model);
   if (auto faults = topology_faults(model, system.graph, system.tree); !faults.empty())
     throw ModelError(std::move(faults));
+  check_written_out(system);
   const MinimalForm minimal = minimal_form(system, analyse_storage(system));
   EquationPage page;
   page.model = model.name;

@@ -4,13 +4,61 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "tellegen/symbolic/straight.h"
 
 namespace tellegen {
 namespace {
+
+constexpr std::string_view coefficient_name = "~coefficient";
+
+// A row of numbers, by column.
+using SparseRow = std::vector<std::pair<std::int32_t, double>>;
+
+double* find_entry(SparseRow& row, std::int32_t column) {
+  const auto at = std::lower_bound(row.begin(), row.end(), column,
+                                   [](const auto& entry, std::int32_t c) { return entry.first < c; });
+  return at != row.end() && at->first == column ? &at->second : nullptr;
+}
+
+void add_entry(SparseRow& row, std::int32_t column, double value) {
+  const auto at = std::lower_bound(row.begin(), row.end(), column,
+                                   [](const auto& entry, std::int32_t c) { return entry.first < c; });
+  if (at != row.end() && at->first == column)
+    at->second += value;
+  else
+    row.insert(at, {column, value});
+}
+
+// row -= factor other, without `eliminated`; columns that are new in it are told to `filled`. What rounding
+// leaves of an exact cancellation is a zero.
+template <class Filled>
+void subtract(SparseRow& row, double factor, const SparseRow& other, std::int32_t eliminated, SparseRow& work,
+              const Filled& filled) {
+  work.clear();
+  auto a = row.begin();
+  const auto copy_until = [&](std::int32_t column) {
+    for (; a != row.end() && a->first < column; ++a)
+      if (a->first != eliminated) work.push_back(*a);
+  };
+  for (const auto& [column, value] : other) {
+    copy_until(column);
+    const bool there = a != row.end() && a->first == column;
+    const double before = there ? a->second : 0.0, change = factor * value, after = before - change;
+    if (there) ++a;
+    if (column == eliminated) continue;
+    if (std::abs(after) < 1e-14 * std::max(std::abs(before), std::abs(change)) || after == 0.0) continue;
+    work.emplace_back(column, after);
+    if (!there) filled(column);
+  }
+  copy_until(std::numeric_limits<std::int32_t>::max());
+  row.swap(work);
+}
 
 class Reduction {
  public:
@@ -37,9 +85,8 @@ class Reduction {
   // Unknown columns: 0..n-1 the tableau's, n.. the rates. Beside them each row carries known quantities:
   // states, then sources.
   struct Row {
-    std::vector<double> unknown;
-    std::vector<double> known;  // grows as sources are met
-    Expr nonlinear;             // in column and rate symbols; empty: a linear row
+    SparseRow unknown, known;
+    Expr nonlinear;  // in column and rate symbols; empty: a linear row
     bool used = false;
   };
 
@@ -55,33 +102,26 @@ class Reduction {
   }
 
   int source(Expr s) {
-    const auto found = std::find(form_.sources.begin(), form_.sources.end(), s);
-    if (found != form_.sources.end()) return static_cast<int>(found - form_.sources.begin());
-    form_.sources.push_back(s);
-    return static_cast<int>(form_.sources.size()) - 1;
+    const auto [found, inserted] = source_index_.try_emplace(s, static_cast<int>(form_.sources.size()));
+    if (inserted) form_.sources.push_back(s);
+    return found->second;
   }
 
-  void add_known(Row& row, std::size_t index, double value) {
-    if (row.known.size() <= index) row.known.resize(index + 1, 0.0);
-    row.known[index] += value;
+  void add_source(Row& row, Expr s, double factor) {
+    add_entry(row.known, static_cast<std::int32_t>(form_.state_rates.size()) + source(s), factor);
   }
 
-  Row& new_row() {
-    rows_.push_back({std::vector<double>(size_, 0.0), {}, {}, false});
-    return rows_.back();
-  }
+  Row& new_row() { return rows_.emplace_back(); }
 
   void write_rows() {
-    const std::size_t states = form_.state_rates.size();
     for (std::int32_t c = 0; c < system_.node_columns; ++c) new_row();  // balances
     for (std::int32_t e = 0; e < system_.graph.edge_count(); ++e) {
       const GraphEdge& edge = system_.graph.edges[e];
       const auto column = system_.through_column(EdgeIndex{e});
-      if (edge.from != datum_node) rows_[system_.node_column(edge.from)].unknown[column] += 1.0;
-      if (edge.to != datum_node) rows_[system_.node_column(edge.to)].unknown[column] -= 1.0;
+      if (edge.from != datum_node) add(rows_[system_.node_column(edge.from)], column, 1.0);
+      if (edge.to != datum_node) add(rows_[system_.node_column(edge.to)], column, -1.0);
     }
-    for (const Group& group : system_.groups)
-      for (std::int32_t m = 0; m < group.size(); ++m) write_terminal_rows(group, m);
+    for (const Group& group : system_.groups) write_terminal_rows(group);
     for (std::int32_t k = 0; k < rates_; ++k) {
       Row& row = new_row();
       const Rate& r = system_.rates[k];
@@ -89,16 +129,16 @@ class Reduction {
       if (state_of_[k] >= 0) {
         add(row, group.plus[r.symbol][r.member], 1.0);
         add(row, group.minus[r.symbol][r.member], -1.0);
-        add_known(row, state_of_[k], -1.0);
+        add_entry(row.known, state_of_[k], -1.0);
       }
     }
     for (const RedundantRate& r : storage_.redundant) {
       Row& row = rows_[rows_.size() - rates_ + r.rate];
-      row.unknown[n_ + r.rate] = 1.0;
-      if (r.drive) add_known(row, states + source(r.drive), -1.0);
+      add(row, n_ + r.rate, 1.0);
+      if (r.drive) add_source(row, r.drive, -1.0);
       for (const auto& term : r.terms) {
         if (term.rate >= 0) {
-          row.unknown[n_ + term.rate] -= term.sign;
+          add(row, n_ + term.rate, -term.sign);
         } else {
           const Expr rate = source_rate(system_, term.source);
           if (!rate)
@@ -107,18 +147,82 @@ class Reduction {
                               fmt::format("'{}' follows a source that depends on other variables",
                                           rate_name(system_, r.rate)),
                               {"the minimal form needs that source's derivative", "use --form tableau"}});
-          if (!rate.is_number(0)) add_known(row, states + source(rate), -term.sign);
+          if (!rate.is_number(0)) add_source(row, rate, -term.sign);
         }
       }
     }
   }
 
   void add(Row& row, std::int32_t column, double value) {
-    if (column >= 0) row.unknown[column] += value;
+    if (column >= 0) add_entry(row.unknown, column, value);
   }
 
-  void write_terminal_rows(const Group& group, std::int32_t m) {
-    const std::size_t states = form_.state_rates.size();
+  // An equation whose slopes are functions of its component's numbers, for all members of a group.
+  struct LinearEquation {
+    std::vector<Expr> slopes, rate_slopes;  // by symbol, by rated symbol
+    Expr remainder;                         // in numbers, time and discrete variables
+  };
+
+  std::optional<LinearEquation> linear_equation(const Group& group, Expr equation) {
+    ExprMap<char> numbers;
+    for (Expr p : group.parameters) numbers[p] = 1;
+    for (int held : group.held) numbers.erase(group.parameters[held]);
+    LinearEquation linear;
+    ExprMap<Expr> zero;
+    const std::vector<Expr> in_calls = symbols_in_calls(equation);
+    const auto slope_by = [&](Expr symbol, std::vector<Expr>& slopes) {
+      if (std::find(in_calls.begin(), in_calls.end(), symbol) != in_calls.end()) return false;
+      slopes.push_back(derivative(equation, symbol));
+      zero[symbol] = pool_.number(0);
+      for (Expr s : symbols_of(std::span(&slopes.back(), 1)))
+        if (!numbers.contains(s)) return false;
+      return true;
+    };
+    for (const LocalSymbol& local : group.symbols)
+      if (!slope_by(local.symbol, linear.slopes)) return std::nullopt;
+    for (int rated : group.rated)
+      if (!slope_by(group.symbols[rated].rate, linear.rate_slopes)) return std::nullopt;
+    linear.remainder = substitute(equation, zero);
+    return linear;
+  }
+
+  void write_terminal_rows(const Group& group) {
+    std::vector<std::optional<LinearEquation>> linear;
+    for (Expr equation : group.residuals) linear.push_back(linear_equation(group, equation));
+    ExprMap<double> values;
+    for (std::int32_t m = 0; m < group.size(); ++m) {
+      for (std::size_t p = 0; p < group.parameters.size(); ++p)
+        values[group.parameters[p]] = group.values[p][m];
+      ExprMap<Expr> numbers;  // where an equation needs them
+      for (std::size_t e = 0; e < group.residuals.size(); ++e) {
+        Row& row = new_row();
+        const auto finite = [&](const std::vector<Expr>& slopes) {
+          return std::all_of(slopes.begin(), slopes.end(),
+                             [&](Expr slope) { return std::isfinite(evaluate(slope, values)); });
+        };
+        if (!linear[e] || !finite(linear[e]->slopes) || !finite(linear[e]->rate_slopes)) {
+          if (numbers.empty()) numbers = numbers_of(group, m);
+          write_nonlinear_row(row, group, m, substitute(group.residuals[e], numbers));
+          continue;
+        }
+        for (std::size_t s = 0; s < group.symbols.size(); ++s)
+          if (const double slope = evaluate(linear[e]->slopes[s], values); slope != 0.0) {
+            add(row, group.plus[s][m], slope);
+            add(row, group.minus[s][m], -slope);
+          }
+        for (std::size_t k = 0; k < group.rated.size(); ++k)
+          if (const double slope = evaluate(linear[e]->rate_slopes[k], values); slope != 0.0)
+            add(row, n_ + group.first_rate[m] + static_cast<std::int32_t>(k), slope);
+        Expr remainder = linear[e]->remainder;
+        if (remainder.is_number(0)) continue;
+        if (numbers.empty()) numbers = numbers_of(group, m);
+        remainder = substitute(remainder, numbers);
+        if (!remainder.is_number(0)) add_source(row, remainder, 1.0);
+      }
+    }
+  }
+
+  ExprMap<Expr> numbers_of(const Group& group, std::int32_t m) {
     ExprMap<Expr> numbers;
     for (std::size_t p = 0; p < group.parameters.size(); ++p)
       numbers[group.parameters[p]] = pool_.number(group.values[p][m]);
@@ -130,113 +234,143 @@ class Reduction {
       if (group.symbols[s].what == LocalSymbol::What::external && group.minus[s][m] < 0)
         if (const auto k = discrete_of_column_.find(group.plus[s][m]); k != discrete_of_column_.end())
           numbers[group.symbols[s].symbol] = discrete_symbol(system_, k->second);
-    for (Expr equation : group.residuals) {
-      const Expr residual = substitute(equation, numbers);
-      Row& row = new_row();
-      ExprMap<Expr> rest;
-      const std::vector<Expr> in_calls = symbols_in_calls(residual);
-      const auto straight = [&](Expr slope, Expr symbol) {
-        return slope.is_number() && std::find(in_calls.begin(), in_calls.end(), symbol) == in_calls.end();
-      };
-      for (std::size_t s = 0; s < group.symbols.size(); ++s) {
-        const LocalSymbol& local = group.symbols[s];
-        if (const Expr slope = derivative(residual, local.symbol); straight(slope, local.symbol)) {
-          add(row, group.plus[s][m], slope.number());
-          add(row, group.minus[s][m], -slope.number());
-          rest[local.symbol] = pool_.number(0);
-        } else {
-          rest[local.symbol] = column(group.plus[s][m]) - column(group.minus[s][m]);
-          nonlinear_columns_.insert({group.plus[s][m], group.minus[s][m]});
-        }
+    return numbers;
+  }
+
+  void write_nonlinear_row(Row& row, const Group& group, std::int32_t m, Expr residual) {
+    ExprMap<Expr> rest;
+    const std::vector<Expr> in_calls = symbols_in_calls(residual);
+    const auto straight = [&](Expr slope, Expr symbol) {
+      return slope.is_number() && std::find(in_calls.begin(), in_calls.end(), symbol) == in_calls.end();
+    };
+    for (std::size_t s = 0; s < group.symbols.size(); ++s) {
+      const LocalSymbol& local = group.symbols[s];
+      if (const Expr slope = derivative(residual, local.symbol); straight(slope, local.symbol)) {
+        add(row, group.plus[s][m], slope.number());
+        add(row, group.minus[s][m], -slope.number());
+        rest[local.symbol] = pool_.number(0);
+      } else {
+        rest[local.symbol] = column(group.plus[s][m]) - column(group.minus[s][m]);
+        nonlinear_columns_.insert({group.plus[s][m], group.minus[s][m]});
       }
-      for (std::size_t k = 0; k < group.rated.size(); ++k) {
-        const Expr rate = group.symbols[group.rated[k]].rate;
-        const auto index = group.first_rate[m] + static_cast<std::int32_t>(k);
-        if (const Expr slope = derivative(residual, rate); straight(slope, rate)) {
-          row.unknown[n_ + index] += slope.number();
-          rest[rate] = pool_.number(0);
-        } else {
-          rest[rate] = rate_symbol(index);
-          nonlinear_columns_.insert(n_ + index);
-        }
-      }
-      const Expr remainder = substitute(residual, rest);
-      // Known beforehand: time, and discrete variables ("h3").
-      bool known = true;
-      for (Expr s : symbols_of(std::span(&remainder, 1)))
-        known = known && (s.name() == "t" || s.name()[0] == 'h');
-      if (!known)
-        row.nonlinear = remainder;
-      else if (!remainder.is_number(0))
-        add_known(row, states + source(remainder), 1.0);
     }
+    for (std::size_t k = 0; k < group.rated.size(); ++k) {
+      const Expr rate = group.symbols[group.rated[k]].rate;
+      const auto index = group.first_rate[m] + static_cast<std::int32_t>(k);
+      if (const Expr slope = derivative(residual, rate); straight(slope, rate)) {
+        add(row, n_ + index, slope.number());
+        rest[rate] = pool_.number(0);
+      } else {
+        rest[rate] = rate_symbol(index);
+        nonlinear_columns_.insert(n_ + index);
+      }
+    }
+    const Expr remainder = substitute(residual, rest);
+    // Known beforehand: time, and discrete variables ("h3").
+    bool known = true;
+    for (Expr s : symbols_of(std::span(&remainder, 1)))
+      known = known && (s.name() == "t" || s.name()[0] == 'h');
+    if (!known)
+      row.nonlinear = remainder;
+    else if (!remainder.is_number(0))
+      add_source(row, remainder, 1.0);
   }
 
   Expr column(std::int32_t c) { return c < 0 ? pool_.number(0) : column_symbol(system_, c); }
 
-  void eliminate() {
-    const std::size_t known = form_.state_rates.size() + form_.sources.size();
-    for (Row& row : rows_) row.known.resize(known, 0.0);
-    pivot_row_.assign(size_, -1);
-    for (;;) {
-      // Rows scaled to their largest entry; among acceptable pivots the sparsest row, linear variables first.
-      int best_row = -1, best_column = -1;
-      std::tuple<int, int> best{};
-      for (int r = 0; r < static_cast<int>(rows_.size()); ++r) {
-        const Row& row = rows_[r];
-        if (row.used || row.nonlinear) continue;
-        double largest = 0.0;
-        int entries = 0;
-        for (double v : row.unknown) {
-          largest = std::max(largest, std::abs(v));
-          entries += v != 0.0;
-        }
-        if (entries == 0) continue;
-        for (std::int32_t c = 0; c < size_; ++c) {
-          if (std::abs(row.unknown[c]) < 0.1 * largest) continue;
-          const std::tuple rank{nonlinear_columns_.contains(c) ? 1 : 0, entries};
-          if (best_row < 0 || rank < best) best = rank, best_row = r, best_column = c;
-        }
-      }
-      if (best_row < 0) break;
-      pivot(best_row, best_column);
+  // What a row offers: the column to eliminate by it, and how willingly. Rows scaled to their largest entry;
+  // among acceptable pivots the sparsest row, linear variables first.
+  struct Offer {
+    int nonlinear = 0, entries = 0;
+    std::int32_t row = -1, column = -1;
+    auto operator<=>(const Offer&) const = default;
+  };
+  Offer offer_of(std::int32_t r) const {
+    const Row& row = rows_[r];
+    double largest = 0.0;
+    int entries = 0;
+    for (const auto& [c, v] : row.unknown) {
+      largest = std::max(largest, std::abs(v));
+      entries += v != 0.0;
     }
+    Offer best{2, entries, r, -1};
+    if (row.used || row.nonlinear || entries == 0) return best;
+    for (const auto& [c, v] : row.unknown) {
+      if (std::abs(v) < 0.1 * largest) continue;
+      if (const int nonlinear = nonlinear_columns_.contains(c); nonlinear < best.nonlinear)
+        best.nonlinear = nonlinear, best.column = c;
+      if (best.nonlinear == 0) break;
+    }
+    return best;
   }
 
-  void pivot(int r, std::int32_t column) {
-    Row& row = rows_[r];
-    row.used = true;
-    pivot_row_[column] = r;
-    const double inverse = 1.0 / row.unknown[column];
-    for (double& v : row.unknown) v *= inverse;
-    for (double& v : row.known) v *= inverse;
-    row.unknown[column] = 1.0;
-    for (Row& other : rows_) {
-      const double factor = other.unknown[column];
-      if (&other == &row || factor == 0.0) continue;
-      for (std::int32_t c = 0; c < size_; ++c) {
-        const double before = other.unknown[c];
-        if (row.unknown[c] == 0.0) continue;
-        double& v = other.unknown[c];
-        v -= factor * row.unknown[c];
-        // What rounding leaves of an exact cancellation is a zero.
-        if (std::abs(v) < 1e-14 * std::max(std::abs(before), std::abs(factor * row.unknown[c]))) v = 0.0;
+  // Forward: each pivot leaves the rows that are not used yet, so what a row still has are later pivots'
+  // columns. Backward: those are put in.
+  void eliminate() {
+    pivot_row_.assign(size_, -1);
+    for (Row& row : rows_) std::erase_if(row.unknown, [](const auto& entry) { return entry.second == 0.0; });
+    std::vector<std::vector<std::int32_t>> rows_with(size_);  // and some that no longer have the column
+    std::set<Offer> offers;
+    std::vector<Offer> offered;
+    for (std::int32_t r = 0; r < static_cast<std::int32_t>(rows_.size()); ++r) {
+      for (const auto& [c, v] : rows_[r].unknown) rows_with[c].push_back(r);
+      offered.push_back(offer_of(r));
+      if (offered.back().column >= 0) offers.insert(offered.back());
+    }
+    std::vector<std::int32_t> order;
+    SparseRow work;
+    while (!offers.empty()) {
+      const Offer pivot = *offers.begin();
+      offers.erase(offers.begin());
+      Row& row = rows_[pivot.row];
+      row.used = true;
+      pivot_row_[pivot.column] = pivot.row;
+      order.push_back(pivot.column);
+      const double inverse = 1.0 / *find_entry(row.unknown, pivot.column);
+      for (auto& [c, v] : row.unknown) v *= inverse;
+      for (auto& [c, v] : row.known) v *= inverse;
+      *find_entry(row.unknown, pivot.column) = 1.0;
+      const std::vector<std::int32_t> touched = std::move(rows_with[pivot.column]);
+      for (const std::int32_t r : touched) {
+        Row& other = rows_[r];
+        if (other.used) continue;
+        const double* entry = find_entry(other.unknown, pivot.column);
+        if (!entry) continue;
+        const double factor = *entry;
+        subtract(other.unknown, factor, row.unknown, pivot.column, work,
+                 [&](std::int32_t c) { rows_with[c].push_back(r); });
+        subtract(other.known, factor, row.known, -1, work, [](std::int32_t) {});
+        if (offered[r].column >= 0) offers.erase(offered[r]);
+        offered[r] = offer_of(r);
+        if (offered[r].column >= 0) offers.insert(offered[r]);
       }
-      other.unknown[column] = 0.0;
-      for (std::size_t k = 0; k < row.known.size(); ++k) other.known[k] -= factor * row.known[k];
+    }
+    for (auto at = order.rbegin(); at != order.rend(); ++at) {
+      Row& row = rows_[pivot_row_[*at]];
+      std::vector<std::int32_t> later;
+      for (const auto& [c, v] : row.unknown)
+        if (c != *at && pivot_row_[c] >= 0) later.push_back(c);
+      for (const std::int32_t c : later) {
+        const double* entry = find_entry(row.unknown, c);
+        if (!entry) continue;
+        const double factor = *entry;
+        const Row& other = rows_[pivot_row_[c]];
+        subtract(row.unknown, factor, other.unknown, c, work, [](std::int32_t) {});
+        subtract(row.known, factor, other.known, -1, work, [](std::int32_t) {});
+      }
     }
   }
 
   Expr coefficient(double value) {
     if (value == 0.0 || value == 1.0 || value == -1.0) return pool_.number(value);
-    const Expr symbol = pool_.symbol(fmt::format("~coefficient{}", form_.values.size()));
+    const Expr symbol = pool_.symbol(fmt::format("{}{}", coefficient_name, form_.values.size()));
     form_.parameters.push_back(symbol);
     form_.values.push_back(value);
     return symbol;
   }
 
   void express() {
-    const std::size_t states = form_.state_rates.size(), sources = form_.sources.size();
+    const std::size_t states = form_.state_rates.size();
     for (std::size_t k = 0; k < states; ++k)
       form_.states.push_back(column_symbol(system_, static_cast<int>(k)));
     std::vector<std::int32_t> left;
@@ -271,26 +405,27 @@ class Reduction {
       if (row.nonlinear)
         form_.residuals.push_back(linear_part(row, -1, index_of_left) + substitute(row.nonlinear, solved));
     if (!form_.linear()) return;
-    const auto copy = [&](std::vector<double>& by_state, std::vector<double>& by_source,
-                          std::int32_t column) {
-      const Row& row = rows_[pivot_row_[column]];
-      for (std::size_t k = 0; k < states; ++k) by_state.push_back(-row.known[k]);
-      for (std::size_t k = 0; k < sources; ++k) by_source.push_back(-row.known[states + k]);
-    };
-    for (std::int32_t k : form_.state_rates) copy(form_.a, form_.b, n_ + k);
-    for (std::int32_t c = 0; c < n_; ++c) copy(form_.c, form_.d, c);
+    for (std::size_t k = 0; k < states; ++k)
+      for (const auto& [c, v] : rows_[pivot_row_[n_ + form_.state_rates[k]]].known) {
+        const auto row = static_cast<std::int32_t>(k), first = static_cast<std::int32_t>(states);
+        if (c < first)
+          form_.a.push_back({row, c, -v});
+        else
+          form_.b.push_back({row, c - first, -v});
+      }
   }
 
   Expr linear_part(const Row& row, std::int32_t without, const std::vector<int>& index_of_left) {
     const std::size_t states = form_.state_rates.size();
     std::vector<Expr> terms;
-    for (std::int32_t c = 0; c < size_; ++c)
-      if (c != without && row.unknown[c] != 0.0 && index_of_left[c] >= 0)
-        terms.push_back(coefficient(row.unknown[c]) * form_.unknowns[index_of_left[c]]);
-    for (std::size_t k = 0; k < row.known.size(); ++k)
-      if (row.known[k] != 0.0)
-        terms.push_back(coefficient(row.known[k]) *
-                        (k < states ? form_.states[k] : form_.sources[k - states]));
+    for (const auto& [c, v] : row.unknown)
+      if (c != without && v != 0.0 && index_of_left[c] >= 0)
+        terms.push_back(coefficient(v) * form_.unknowns[index_of_left[c]]);
+    for (const auto& [c, v] : row.known) {
+      const auto k = static_cast<std::size_t>(c);
+      if (v != 0.0)
+        terms.push_back(coefficient(v) * (k < states ? form_.states[k] : form_.sources[k - states]));
+    }
     return pool_.add(terms);
   }
 
@@ -319,17 +454,22 @@ class Reduction {
   std::vector<std::int32_t> pivot_row_;
   std::set<std::int32_t> nonlinear_columns_;
   std::map<std::int32_t, std::int32_t> discrete_of_column_;
+  ExprMap<int> source_index_;
 };
 
 }  // namespace
 
+void check_written_out(const EquationSystem& system) {
+  if (system.size() <= written_out_limit) return;
+  throw ModelError(
+      {{system.model->file.string(), 0},
+       "T215",
+       fmt::format("the minimal form is written out for small systems only: {} variables, {} at most",
+                   system.size(), written_out_limit),
+       {"use --form tableau, and method tr, bdf2 or adaptive instead of rk4"}});
+}
+
 MinimalForm minimal_form(const EquationSystem& system, const Storage& storage) {
-  if (system.size() > minimal_form_limit)
-    throw ModelError({{system.model->file.string(), 0},
-                      "T215",
-                      fmt::format("the minimal form is for small systems: {} variables, {} at most",
-                                  system.size(), minimal_form_limit),
-                      {"use --form tableau"}});
   return Reduction(system, storage).reduce();
 }
 
@@ -343,6 +483,7 @@ EquationSystem as_system(const EquationSystem& full, const MinimalForm& minimal)
   for (std::int32_t c : minimal.unknown_columns)
     system.names.push_back(c < full.size() ? column_name(full, c)
                                            : "der(" + rate_name(full, c - full.size()) + ")");
+  ExprMap<char> columns;
   Group group;
   group.time = pool.symbol("t");
   group.parameters = minimal.parameters;
@@ -364,6 +505,7 @@ EquationSystem as_system(const EquationSystem& full, const MinimalForm& minimal)
     const Expr symbol = state ? minimal.states[k] : minimal.unknowns[k - states];
     const Expr rate = state ? pool.symbol("der(" + symbol.name() + ")") : Expr();
     group.symbols.push_back({LocalSymbol::What::internal, static_cast<int>(k), symbol, rate});
+    columns[symbol] = 1;
     group.keep.push_back(1);
     group.plus.push_back({static_cast<std::int32_t>(k)});
     group.minus.push_back({-1});
@@ -380,9 +522,10 @@ EquationSystem as_system(const EquationSystem& full, const MinimalForm& minimal)
   for (std::size_t k = 0; k < group.held.size(); ++k) {
     const Expr held = group.parameters[group.held[k]];
     bool additive = true;
-    for (Expr residual : group.residuals)
-      for (const LocalSymbol& s : group.symbols)
-        additive = additive && !depends_on(derivative(residual, s.symbol), held);
+    for (Expr residual : group.residuals) {
+      const Expr by_held = derivative(residual, held);
+      for (Expr s : symbols_of(std::span(&by_held, 1))) additive = additive && !columns.contains(s);
+    }
     group.additive[k] = additive;
   }
   system.groups.push_back(std::move(group));
@@ -393,10 +536,12 @@ Expr in_minimal_columns(const MinimalForm& minimal, Expr value) {
   ExprMap<Expr> columns;
   for (Expr s : symbols_of(std::span(&value, 1)))
     if (s.name() != "t" && s.name()[0] != 'h') columns[s] = minimal.columns[std::stol(s.name().substr(1))];
+  const Expr written = substitute(value, columns);
   ExprMap<Expr> numbers;
-  for (std::size_t k = 0; k < minimal.parameters.size(); ++k)
-    numbers[minimal.parameters[k]] = value.pool().number(minimal.values[k]);
-  return substitute(substitute(value, columns), numbers);
+  for (Expr s : symbols_of(std::span(&written, 1)))
+    if (s.name().starts_with(coefficient_name))
+      numbers[s] = value.pool().number(minimal.values[std::stoul(s.name().substr(coefficient_name.size()))]);
+  return substitute(written, numbers);
 }
 
 }  // namespace tellegen

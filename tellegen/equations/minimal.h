@@ -4,10 +4,11 @@
 //   0  = g(z, w, t)        w: what only nonlinear equations determine; often none
 //   x  = linear in z and w, and in functions of t: every variable of the tableau
 //
-// The tableau's linear rows, with the rates as unknowns, are solved in numbers (dense, full pivoting within
-// rows of like size; a pivot that is small in its row is refused, so that a milliohm never becomes a
-// divisor). Rates of redundant storage follow from the states' and bring in the derivatives of sources. For
-// small systems; the numbers of the model are in the coefficients, so it is rebuilt when a parameter changes.
+// The tableau's linear rows, with the rates as unknowns, are solved in numbers (sparse, the row with the
+// fewest entries first; a pivot that is small in its row is refused, so that a milliohm never becomes a
+// divisor). Rates of redundant storage follow from the states' and bring in the derivatives of sources. The
+// work follows the entries that elimination leaves: linear where most nodes have storage. The numbers of the
+// model are in the coefficients, so it is rebuilt when a parameter changes.
 #pragma once
 
 #include <vector>
@@ -25,16 +26,20 @@ struct MinimalForm {
   std::vector<Expr> columns;                  // every tableau column
   std::vector<std::int32_t> unknown_columns;  // what w stand for: a tableau column, or size() + rate
 
-  // The linear part: z' = A z + B s(t) and x = C z + D s(t), whole where there are no unknowns.
-  std::vector<double> a, b, c, d;  // row major
-  std::vector<Expr> sources;       // s, functions of t and discrete variables ("h3") alone
+  // Where there are no unknowns: z' = A z + B s(t).
+  struct Entry {
+    std::int32_t row, column;
+    double value;
+  };
+  std::vector<Entry> a, b;
+  std::vector<Expr> sources;  // s, functions of t and discrete variables ("h3") alone
   bool linear() const { return unknowns.empty(); }
 
   std::vector<Expr> parameters;  // symbols that stand for coefficients in the expressions ...
   std::vector<double> values;    // ... and their numbers
 };
 
-// Throws ModelError where the model is too large or its states cannot be separated.
+// Throws ModelError where its states cannot be separated.
 MinimalForm minimal_form(const EquationSystem& system, const Storage& storage);
 
 // The same as a system of its own, one group without nodes, so that everything written for systems serves the
@@ -44,6 +49,8 @@ EquationSystem as_system(const EquationSystem& full, const MinimalForm& minimal)
 // An expression of the full system's columns, in the columns of as_system().
 Expr in_minimal_columns(const MinimalForm& minimal, Expr value);
 
-inline constexpr std::int32_t minimal_form_limit = 600;
+// For whoever writes the form out as formulas (--form minimal, rk4, equations): variables of the tableau.
+inline constexpr std::int32_t written_out_limit = 600;
+void check_written_out(const EquationSystem& system);  // throws ModelError (T215)
 
 }  // namespace tellegen

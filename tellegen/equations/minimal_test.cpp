@@ -1,5 +1,6 @@
 #include "tellegen/equations/minimal.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +22,12 @@ struct Reduced {
   Storage storage;
   MinimalForm form;
 
-  double a(std::size_t row, std::size_t column) const { return form.a[row * form.states.size() + column]; }
+  double a(std::size_t row, std::size_t column) const {
+    for (const auto& entry : form.a)
+      if (entry.row == static_cast<std::int32_t>(row) && entry.column == static_cast<std::int32_t>(column))
+        return entry.value;
+    return 0.0;
+  }
   std::size_t state(const std::string& name) const {
     for (std::size_t k = 0; k < form.state_rates.size(); ++k)
       if (rate_name(system, form.state_rates[k]) == name) return k;
@@ -110,16 +116,22 @@ TEST(MinimalForm, as_a_system_it_has_its_states_and_unknowns_as_columns) {
   EXPECT_EQ(system.groups.at(0).residuals.size(), 5u);
 }
 
-TEST(MinimalForm, is_refused_where_the_model_is_too_large) {
+// A chain: each state is moved by itself and its two neighbours, and nothing else is in the matrix.
+TEST(MinimalForm, of_a_large_network_is_as_sparse_as_the_network) {
+  constexpr int nodes = 2000;
   std::string text;
-  for (int k = 0; k < 250; ++k)
-    text += "r" + std::to_string(k) + " = { kind = \"electrical.resistor\", p = \"n" + std::to_string(k) +
-            "\", n = \"n" + std::to_string(k + 1) + "\", R = 1 }\n";
-  text += "c = { kind = \"electrical.capacitor\", p = \"n0\", n = \"datum\", C = 1 }\n";
-  for (int k = 0; k < 120; ++k)
-    text += "s" + std::to_string(k) + " = { kind = \"electrical.resistor\", p = \"n" + std::to_string(2 * k) +
-            "\", n = \"datum\", R = 1 }\n";
-  EXPECT_EQ(code_of(text), "T215");
+  for (int k = 0; k < nodes; ++k)
+    text += fmt::format(
+        "c{0} = {{ kind = \"electrical.capacitor\", p = \"n{0}\", n = \"datum\", C = 1 }}\n"
+        "r{0} = {{ kind = \"electrical.resistor\", p = \"n{0}\", n = \"n{1}\", R = 1 }}\n",
+        k, k + 1);
+  text += fmt::format("r = {{ kind = \"electrical.resistor\", p = \"n{}\", n = \"datum\", R = 1 }}\n", nodes);
+  const Reduced r(text);
+  EXPECT_EQ(r.form.states.size(), static_cast<std::size_t>(nodes));
+  EXPECT_EQ(r.form.a.size(), 3u * nodes - 2u);
+  EXPECT_NEAR(r.a(r.state("c7.v"), r.state("c7.v")), -2.0, 1e-14);
+  EXPECT_NEAR(r.a(r.state("c7.v"), r.state("c8.v")), 1.0, 1e-14);
+  EXPECT_THROW(check_written_out(r.system), ModelError);
 }
 
 TEST(MinimalForm, is_refused_where_a_storage_follows_a_nonlinear_controlled_source) {

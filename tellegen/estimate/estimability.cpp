@@ -146,7 +146,12 @@ EstimabilityReport what_can_be_known(const Model& model, const Record& record,
     try {
       report.states = state_knowledge(model, record, question.unknowns, question.limit);
       report.all_known = report.all_known && report.states->unknowns_known() && report.states->rest_fades();
-      if (question.arrival) report.arrival = arrival_conditions(model, record, question.unknowns);
+      if (!report.states->note.empty()) {
+        report.states_note = report.states->note;
+        report.states.reset();
+      }
+      if (question.arrival && report.states)
+        report.arrival = arrival_conditions(model, record, question.unknowns);
     } catch (const ModelError& error) {
       // The parameters are an answer of their own.
       if (!report.parameters) throw;

@@ -85,10 +85,17 @@ class Run {
     twin.inputs = record_.inputs;
     twin.plain = entry_.plain;
     twin.compile = options_.compile;
+    twin.listed_states = options_.reduce > 0    ? 0
+                         : options_.reduce == 0 ? full_filter_limit
+                                                : twin.listed_states;
     TwinModel plant(model, twin);
     FilterOptions filter_options;
     filter_options.step = record_.step;
     filter_options.euler = options_.euler;
+    filter_options.reduce = options_.reduce;
+    filter_options.rows = static_cast<long>(record_.steps);
+    filter_options.begins = record_.time(0);
+    filter_options.given = record_.given.data();
     if (model.estimation.gate) filter_options.gate = chi_square_quantile(*model.estimation.gate, 1.0);
     estimate_ = Estimate();
     estimate_.quantities = plant.quantities();
@@ -101,6 +108,7 @@ class Run {
     auto filter = entry_.make(plant, filter_options);
     if (noise.size() > 0) filter->set_process_noise(noise);
     estimate_.executor = filter->executor();
+    estimate_.reduction = filter->remark();
     if (options_.smooth && !entry_.smooths)
       throw ModelError({model.estimation.place,
                         "T624",
@@ -179,7 +187,7 @@ class Run {
       }
       if (!correct(filter, row, readings, innovations))
         return fail(row, "the innovation's covariance is singular");
-      report(plant, filter.belief(), row);
+      report(plant, filter, row);
       if (const int lost = options_.anyway ? -1 : diverged(); lost >= 0)
         return fail(row,
                     fmt::format("the filter has lost its way: {} readings of '{}' in a row are {:.0f} "
@@ -189,7 +197,7 @@ class Run {
       if (options_.progress && row % 1024 == 0)
         options_.progress(static_cast<double>(row) / static_cast<double>(record_.steps));
     }
-    if (options_.smooth) smooth(plant, filter.belief(), smoother);
+    if (options_.smooth) smooth(plant, filter, smoother);
   }
 
   bool predict(Filter& filter, std::int64_t to) {
@@ -237,30 +245,27 @@ class Run {
     return -1;
   }
 
-  void report(TwinModel& plant, const Belief& belief, std::int64_t row) {
+  void report(TwinModel& plant, const Filter& filter, std::int64_t row) {
     const auto r = static_cast<std::size_t>(row);
-    plant.quantities_at(belief.x, record_.time(row), record_.given.data() + r * record_.inputs.size(), value_,
-                        slopes_);
+    plant.quantities_at(filter.mean(), record_.time(row), record_.given.data() + r * record_.inputs.size(),
+                        value_, slopes_);
+    filter.deviations(slopes_, deviations_);
     estimate_.t.push_back(record_.time(row));
-    for (Eigen::Index q = 0; q < value_.size(); ++q) {
-      estimate_.mean.push_back(value_[q]);
-      estimate_.deviation.push_back(std::sqrt(std::max(0.0, slopes_.row(q).dot(slopes_.row(q) * belief.p))));
-    }
+    estimate_.mean.insert(estimate_.mean.end(), value_.begin(), value_.end());
+    estimate_.deviation.insert(estimate_.deviation.end(), deviations_.begin(), deviations_.end());
   }
 
-  void smooth(TwinModel& plant, const Belief& last, const Smoother& smoother) {
+  void smooth(TwinModel& plant, const Filter& filter, const Smoother& smoother) {
     const std::size_t quantities = plant.quantities().size();
     estimate_.smooth = estimate_.mean;
     estimate_.smooth_deviation = estimate_.deviation;
-    smoother.run(last, [&](std::size_t row, const Belief& belief) {
-      plant.quantities_at(belief.x, record_.time(static_cast<std::int64_t>(row)),
+    smoother.run(filter.belief(), [&](std::size_t row, const Belief& belief) {
+      plant.quantities_at(filter.states_of(belief), record_.time(static_cast<std::int64_t>(row)),
                           record_.given.data() + row * record_.inputs.size(), value_, slopes_);
-      for (Eigen::Index q = 0; q < value_.size(); ++q) {
-        const std::size_t at = row * quantities + static_cast<std::size_t>(q);
-        estimate_.smooth[at] = value_[q];
-        estimate_.smooth_deviation[at] =
-            std::sqrt(std::max(0.0, slopes_.row(q).dot(slopes_.row(q) * belief.p)));
-      }
+      filter.deviations_in(belief, slopes_, deviations_);
+      std::copy(value_.begin(), value_.end(), estimate_.smooth.begin() + static_cast<long>(row * quantities));
+      std::copy(deviations_.begin(), deviations_.end(),
+                estimate_.smooth_deviation.begin() + static_cast<long>(row * quantities));
     });
   }
 
@@ -368,8 +373,8 @@ class Run {
   std::vector<std::deque<double>> recent_;
   std::vector<double> recent_sum_, rates_, likelihoods_;
   std::vector<char> refused_;
-  Vector value_;
-  Matrix slopes_;
+  Vector value_, deviations_;
+  SlopeRows slopes_;
 };
 
 }  // namespace

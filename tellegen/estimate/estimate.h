@@ -66,6 +66,7 @@ struct Estimate {
       tuned;  // process noise: whose, and its deviation after one second
   double loop_seconds = 0.0;
   std::string estimator, executor;    // "ekf", "generated C"
+  std::string reduction;              // of a reduced filter: to how many states, and its error
   std::vector<std::string> warnings;  // whiteness, consistency
   std::vector<InconsistentStretch> inconsistent;
   std::vector<SensorFault> faults;   // found by judged_estimate(), and allowed for in what is estimated
@@ -90,6 +91,7 @@ struct EstimateOptions {
     double deviation = 0.0;
   };
   std::vector<Widening> widenings;
+  long reduce = 0;  // states of a reduced filter at most; 0: where the model is large; -1: never
   std::function<void(double fraction)> progress;
 };
 

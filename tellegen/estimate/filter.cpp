@@ -12,14 +12,40 @@
 
 namespace tellegen {
 
-Filter::Filter(TwinModel& model, const FilterOptions& options) : model_(model), options_(options) {
+Filter::Filter(TwinModel& model, const FilterOptions& options, bool dense)
+    : model_(model), options_(options) {
   const auto n = static_cast<long>(model.size());
   belief_.x = model.start();
-  belief_.p = model.start_covariance();
-  q_.resize(n), step_.resize(n), phi_.resize(n, n);
+  if (dense) {
+    belief_.p = model.start_covariance();
+    phi_.resize(n, n);
+  }
+  q_.resize(n), step_.resize(n);
   for (long k = 0; k < n; ++k) {
     const double noise = model.states()[static_cast<std::size_t>(k)].noise;
     q_[k] = noise * noise * options.step;
+  }
+}
+
+void Filter::deviations(const SlopeRows& slopes, Vector& out) const {
+  deviations_of(slopes, belief().p, out);
+}
+
+void Filter::deviations_in(const Belief& belief, const SlopeRows& slopes, Vector& out) const {
+  deviations_of(slopes, belief.p, out);
+}
+
+void deviations_of(const SlopeRows& slopes, const Matrix& p, Vector& out) {
+  out.resize(static_cast<long>(slopes.rows()));
+  for (std::size_t q = 0; q < slopes.rows(); ++q) {
+    double variance = 0.0;
+    for (auto i = slopes.start[q]; i < slopes.start[q + 1]; ++i) {
+      double along = 0.0;
+      for (auto j = slopes.start[q]; j < slopes.start[q + 1]; ++j)
+        along += slopes.value[j] * p(slopes.column[j], slopes.column[i]);
+      variance += slopes.value[i] * along;
+    }
+    out[static_cast<long>(q)] = std::sqrt(std::max(0.0, variance));
   }
 }
 
@@ -36,6 +62,12 @@ bool Filter::flow(const Vector& x, double t, const double* u, const double* du, 
     return true;
   }
   if (model_.constant_slopes()) {
+    if (constant_phi_.size() == 0 && n > 40) {
+      ExponentialIntegrals e = exponential_integrals(point_.by_state * h);
+      constant_phi_ = std::move(e.power);
+      by_rate_ = h * e.first;
+      by_slope_ = h * h * e.second;
+    }
     if (constant_phi_.size() == 0) {
       Matrix joined = Matrix::Zero(3 * n, 3 * n);
       joined.topLeftCorner(n, n) = point_.by_state;
@@ -285,6 +317,9 @@ class PartialFilter : public Filter {
   std::vector<long> there_;
 };
 
+constexpr std::size_t most_generated = 6000;
+constexpr std::size_t fewest_modal = 40;  // states; below, dense products are quicker
+
 constexpr EstimatorEntry table[] = {
     {"kf", "Kalman filter, for linear models", true, false, extended_filter},
     {"ekf", "extended Kalman filter", true, false, extended_filter},
@@ -298,8 +333,22 @@ constexpr EstimatorEntry table[] = {
 }  // namespace
 
 std::unique_ptr<Filter> extended_filter(TwinModel& model, const FilterOptions& options) {
-  if (options.generate && !options.euler && model.constant_slopes() && !model.bounded())
+  // Straight-line code has n^2 (n + sensors) operations, and compilers take the square of their number.
+  const std::size_t n = model.size(), operations = n * n * (n + model.sensors());
+  if (options.generate && !options.euler && model.constant_slopes() && !model.bounded() &&
+      operations <= most_generated && options.reduce <= 0)
     return generated_filter(model, options);
+  const bool linear = !options.euler && model.constant_slopes();
+  if (options.reduce > 0 && !linear)
+    throw ModelError({{model.model().file.string(), 0},
+                      "T628",
+                      "only a linear model can be reduced, with the exact flow",
+                      {"here a product of states, or of a state and an unknown, changes its matrices; leave "
+                       "--reduce and --discretisation out"}});
+  if (linear && (options.reduce > 0 || (options.reduce == 0 && n > full_filter_limit)))
+    if (auto filter = reduced_filter(model, options)) return filter;
+  if (linear && n > fewest_modal)
+    if (auto filter = modal_filter(model, options)) return filter;
   return std::make_unique<ExtendedFilter>(model, options);
 }
 

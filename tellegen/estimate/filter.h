@@ -48,11 +48,22 @@ struct FilterOptions {
   bool generate = true;  // straight-line code where the model's slopes are constant (filter_program.h)
   bool compile = true;   // ... by the system's compiler
   CorrectionListener* listener = nullptr;  // where `generate` is not
+  long reduce = 0;  // states of a reduced filter (reduced_filter.cpp) at most; 0: as the size asks for
+  // The record for which a reduced filter is made: rows, when it begins, its inputs row by row.
+  long rows = 201;
+  double begins = 0.0;
+  const double* given = nullptr;
 };
+
+// States above which a linear model is reduced, where nothing else is asked for: the eigenvectors of so many
+// take about ten seconds.
+inline constexpr std::size_t full_filter_limit = 2000;
+inline constexpr long never_reduce = -1;
 
 class Filter {
  public:
-  Filter(TwinModel& model, const FilterOptions& options);
+  // Without `dense`: for an estimator that keeps its covariance in a form of its own.
+  Filter(TwinModel& model, const FilterOptions& options, bool dense = true);
   virtual ~Filter() = default;
 
   // From t to t + step; `u` the inputs at t, `du` their rates. False where the model cannot be evaluated.
@@ -61,6 +72,12 @@ class Filter {
 
   // The model's states (TwinModel::states()), whatever else the estimator carries.
   virtual const Belief& belief() const { return belief_; }
+  virtual const Vector& mean() const { return belief().x; }
+  // Of quantities with these derivatives by the states.
+  virtual void deviations(const SlopeRows& slopes, Vector& out) const;
+  // The same of a belief that this estimator gave: its states, and deviations.
+  virtual Vector states_of(const Belief& belief) const { return belief.x; }
+  virtual void deviations_in(const Belief& belief, const SlopeRows& slopes, Vector& out) const;
   // All that must be kept to go on from here later.
   virtual Belief save() const { return belief_; }
   virtual void restore(const Belief& belief) { belief_ = belief; }
@@ -68,6 +85,7 @@ class Filter {
   // Of the last prediction, for the smoother: d x(t + h)/d x. Empty where the estimator has none.
   virtual const Matrix& transition() const { return phi_; }
   virtual std::string executor() const { return "compiled model, matrices"; }
+  virtual std::string remark() const { return ""; }  // what to know of its results
   const Vector& process_noise() const { return q_; }
   virtual void set_process_noise(const Vector& variance_per_step) { q_ = variance_per_step; }
 
@@ -98,7 +116,13 @@ struct EstimatorEntry {
 std::span<const EstimatorEntry> estimators();
 const EstimatorEntry& find_estimator(const std::string& name, const Place& place);  // T623 with the nearest
 
+// Standard deviations of quantities with these derivatives by states with this covariance.
+void deviations_of(const SlopeRows& slopes, const Matrix& p, Vector& out);
+
 std::unique_ptr<Filter> extended_filter(TwinModel& model, const FilterOptions& options);
+// For large linear networks (modal_filter.cpp); nothing where the model is none.
+std::unique_ptr<Filter> modal_filter(TwinModel& model, const FilterOptions& options);
+std::unique_ptr<Filter> reduced_filter(TwinModel& model, const FilterOptions& options);
 std::unique_ptr<Filter> partial_filter(TwinModel& model, const FilterOptions& options);
 std::unique_ptr<Filter> unscented_filter(TwinModel& model, const FilterOptions& options);
 std::unique_ptr<Filter> perfect_filter(TwinModel& model, const FilterOptions& options);

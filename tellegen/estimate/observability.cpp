@@ -11,6 +11,11 @@
 #include "tellegen/simulate/initial.h"
 
 namespace tellegen {
+namespace {
+
+constexpr std::size_t most_states_judged = 300;
+
+}  // namespace
 
 bool StateKnowledge::unknowns_known() const {
   for (std::size_t k = 0; k < knowledge.quantities.size(); ++k)
@@ -44,6 +49,15 @@ StateKnowledge state_knowledge(const Model& model, const Record& record, const s
   TwinModel twin(
       run,
       {.sensors = record.sensors, .unknowns = unknowns, .inputs = {}, .plain = true, .compile = compile});
+  if (twin.size() > most_states_judged) {
+    StateKnowledge none;
+    none.note = fmt::format(
+        "{} of them, and each is weighed against all others for {} at most; the deviations that estimate "
+        "gives "
+        "say what is known",
+        twin.size(), most_states_judged);
+    return none;
+  }
   const ReadingTimes times = reading_times(record);
   Follower follower(twin, times, run.simulation.step.value_or(times.step));
   const Vector start = twin.start();

@@ -10,6 +10,7 @@
 // What is lost may not matter: it fades where the model forgets it by itself (the pair is detectable).
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "tellegen/estimate/knowledge.h"
@@ -21,6 +22,7 @@ struct StateKnowledge {
   Knowledge knowledge;
   std::vector<double> left;  // of each lost direction of states: what part of it is there at the end
   double seconds = 0.0;      // the time for which it was followed
+  std::string note;          // why the states were not looked at; empty: they were
   bool unknowns_known() const;
   bool rest_fades() const;
 };

@@ -119,22 +119,26 @@ Matrix hidden_forever(const Matrix& transition, const Matrix& readings) {
   Matrix found(n, 0);
   for (const std::complex<double> value : lasting) {
     // (transition - value) (x + iy) = 0 and readings (x + iy) = 0, in real numbers: rows for both parts.
+    // Where the value is real, so is the direction, and one part does.
     const auto m = readings.rows();
-    Matrix test = Matrix::Zero(2 * (n + m), 2 * n);
-    for (const Eigen::Index part : {0, 1}) {
+    const Eigen::Index parts = value.imag() == 0.0 ? 1 : 2;
+    Matrix test = Matrix::Zero(parts * (n + m), parts * n);
+    for (Eigen::Index part = 0; part < parts; ++part) {
       test.block(part * n, part * n, n, n) = transition - value.real() * Matrix::Identity(n, n);
-      test.block(part * n, (1 - part) * n, n, n)
-          .diagonal()
-          .setConstant(part == 0 ? value.imag() : -value.imag());
-      test.block(2 * n + part * m, part * n, m, n) = readings;
+      if (parts == 2)
+        test.block(part * n, (1 - part) * n, n, n)
+            .diagonal()
+            .setConstant(part == 0 ? value.imag() : -value.imag());
+      test.block(parts * n + part * m, part * n, m, n) = readings;
     }
-    const double moves = test.topRows(2 * n).norm(), seen = readings.norm();
-    if (moves > 0.0) test.topRows(2 * n) /= moves;
-    if (seen > 0.0) test.bottomRows(2 * m) /= seen;
+    const double moves = test.topRows(parts * n).norm(), seen = readings.norm();
+    if (moves > 0.0) test.topRows(parts * n) /= moves;
+    if (seen > 0.0) test.bottomRows(parts * m) /= seen;
     const Singular svd = singular(test);
-    for (Eigen::Index k = 0; k < 2 * n; ++k) {
+    for (Eigen::Index k = 0; k < parts * n; ++k) {
       if (k < svd.values.size() && svd.values[k] > 1e-9) continue;
-      for (const Vector& part : {Vector(svd.v.col(k).head(n)), Vector(svd.v.col(k).tail(n))}) {
+      for (Eigen::Index which = 0; which < parts; ++which) {
+        const Vector part = svd.v.col(k).segment(which * n, n);
         // What is new in it.
         const Vector rest = part - found * (found.transpose() * part);
         if (rest.norm() < 1e-6) continue;

@@ -82,9 +82,10 @@ class VaryingParameters {
   ExprMap<Expr> varying_;
 };
 
-bool is_refused(const ModelError& error) {  // not linear, sources of another form, events
-  return std::all_of(error.faults().begin(), error.faults().end(),
-                     [](const Fault& f) { return f.code == "T316" || f.code == "T317" || f.code == "T341"; });
+bool is_refused(const ModelError& error) {  // too large, not linear, sources of another form, events
+  return std::all_of(error.faults().begin(), error.faults().end(), [](const Fault& f) {
+    return f.code == "T215" || f.code == "T316" || f.code == "T317" || f.code == "T341";
+  });
 }
 
 }  // namespace

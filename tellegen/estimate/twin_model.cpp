@@ -15,6 +15,8 @@ namespace {
 using Varies = ModelUnknown::Varies;
 using Coordinate = ModelUnknown::Coordinate;
 
+constexpr std::size_t compiled_states = 40;
+
 // '*' stands for anything.
 bool fits(std::string_view pattern, std::string_view name) {
   const auto star = pattern.find('*');
@@ -44,6 +46,19 @@ std::string state_name(const EquationSystem& system, std::int32_t rate) {
   const Group& group = system.groups[r.group];
   const std::int32_t plus = group.plus[r.symbol][r.member], minus = group.minus[r.symbol][r.member];
   return minus < 0 && plus >= 0 ? column_name(system, plus) : rate_name(system, rate);
+}
+
+SlopeRows rows_of(const Matrix& dense) {
+  SlopeRows rows;
+  for (Eigen::Index i = 0; i < dense.rows(); ++i) {
+    for (Eigen::Index j = 0; j < dense.cols(); ++j)
+      if (dense(i, j) != 0.0) {
+        rows.column.push_back(static_cast<std::int32_t>(j));
+        rows.value.push_back(dense(i, j));
+      }
+    rows.start.push_back(static_cast<std::int32_t>(rows.column.size()));
+  }
+  return rows;
 }
 
 }  // namespace
@@ -82,13 +97,13 @@ TwinModel::TwinModel(const Model& model, const TwinOptions& options)
     }
   }
   full_ = prepare_problem(system_, simulation, outputs);
-  problem_ = std::make_unique<MinimalProblem>(full_);
+  problem_ = std::make_unique<MinimalProblem>(full_, MinimalProblem::Size::any);
   reading_formulas_.assign(problem_->problem.outputs.begin(),
                            problem_->problem.outputs.begin() + static_cast<long>(sensors_));
   quantity_formulas_.assign(problem_->problem.outputs.begin() + static_cast<long>(sensors_),
                             problem_->problem.outputs.end());
   for (std::int32_t k : full_.external) inputs_.push_back(discrete_symbol(system_, k));
-  name_states(model);
+  name_states(model, options.listed_states);
   build_program(options.compile);
 }
 
@@ -105,7 +120,7 @@ void TwinModel::collect_quantities(const Model& model, const TwinOptions& option
   }
 }
 
-void TwinModel::name_states(const Model& model) {
+void TwinModel::name_states(const Model& model, std::size_t listed) {
   const MinimalForm& form = problem_->form;
   const double infinite = std::numeric_limits<double>::infinity();
   std::vector<char> fitted(model.estimation.states.size(), 0);
@@ -178,7 +193,7 @@ void TwinModel::name_states(const Model& model) {
                         fmt::format("no state is called '{}'", said.pattern),
                         {did_you_mean(said.pattern, names), "the states: " + joined(names)}});
     }
-  for (std::size_t k = 0; k < states_.size(); ++k)
+  for (std::size_t k = 0; k < states_.size() && states_.size() <= listed; ++k)
     if (states_[k].unknown < 0) {
       quantities_.push_back({EstimatedQuantity::What::state, states_[k].name, ""});
       quantity_formulas_.push_back(form.states[k]);
@@ -285,16 +300,37 @@ void TwinModel::build_program(bool compile) {
     return first;
   };
   const auto slopes_of = [&](const std::vector<Expr>& of, const std::vector<Expr>& by, int section) {
-    const std::size_t first = roots.size();
-    for (Expr e : of)
-      for (Expr d : gradient(e, by)) roots.push_back({d, section});
-    return first;
+    Slopes slopes_of;
+    slopes_of.first = roots.size();
+    slopes_of.width = by.size();
+    ExprMap<std::int32_t> index;
+    for (std::size_t k = 0; k < by.size(); ++k) index[by[k]] = static_cast<std::int32_t>(k);
+    for (Expr e : of) {
+      std::vector<std::pair<std::int32_t, Expr>> used;
+      for (Expr s : symbols_of(std::span(&e, 1)))
+        if (const auto found = index.find(s); found != index.end()) used.emplace_back(found->second, s);
+      std::sort(used.begin(), used.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      std::vector<Expr> symbols;
+      for (const auto& [k, s] : used) symbols.push_back(s);
+      const std::vector<Expr> found = gradient(e, symbols);
+      for (std::size_t k = 0; k < used.size(); ++k) {
+        if (found[k].is_number(0)) continue;
+        roots.push_back({found[k], section});
+        slopes_of.column.push_back(used[k].first);
+      }
+      slopes_of.start.push_back(static_cast<std::int32_t>(slopes_of.column.size()));
+    }
+    return slopes_of;
   };
   const auto time_slopes = [&](const std::vector<Expr>& of) {
     const std::size_t first = roots.size();
     for (Expr e : of) {
-      Expr slope = derivative(e, t);
-      for (std::size_t k = 0; k < inputs_.size(); ++k) slope = slope + derivative(e, inputs_[k]) * slopes[k];
+      Expr slope = pool.number(0);
+      for (Expr s : symbols_of(std::span(&e, 1))) {
+        if (s == t) slope = slope + derivative(e, t);
+        for (std::size_t k = 0; k < inputs_.size(); ++k)
+          if (s == inputs_[k]) slope = slope + derivative(e, s) * slopes[k];
+      }
       roots.push_back({slope, rate_slopes});
     }
     return first;
@@ -322,18 +358,18 @@ void TwinModel::build_program(bool compile) {
   for (Expr e : form.states) varying[e] = 1;
   for (Expr e : form.unknowns) varying[e] = 1;
   for (Expr e : inputs_) varying[e] = 1;
-  const auto fixed = [&](std::size_t first, std::size_t count) {
-    for (std::size_t k = first; constant_ && k < first + count; ++k)
+  const auto fixed = [&](const Slopes& of) {
+    for (std::size_t k = of.first; constant_ && k < of.first + of.column.size(); ++k)
       for (Expr s : symbols_of(std::span(&roots[k].value, 1))) constant_ = constant_ && !varying.contains(s);
   };
   const std::size_t n = form.states.size(), m = form.unknowns.size();
-  fixed(roots_.gw, m * m);
-  fixed(roots_.gx, m * n);
-  fixed(roots_.yx, sensors_ * n);
-  fixed(roots_.yw, sensors_ * m);
+  fixed(roots_.gw);
+  fixed(roots_.gx);
+  fixed(roots_.yx);
+  fixed(roots_.yw);
   constant_readings_ = constant_;
-  fixed(roots_.fx, n * n);
-  fixed(roots_.fw, n * m);
+  fixed(roots_.fx);
+  fixed(roots_.fw);
 
   Program program = make_program(pool, inputs, {}, roots, section_count);
   const std::vector<std::int32_t> exports = program.roots;
@@ -342,7 +378,8 @@ void TwinModel::build_program(bool compile) {
   batch_->allocate();
   for (std::size_t p = 0; p < form.values.size(); ++p)
     batch_->uniform(static_cast<std::int32_t>(parameters + p)) = form.values[p];
-  if (compile)
+  // A compiler takes longer over many formulas than all steps of a record.
+  if (compile && n + m <= compiled_states)
     if (const auto code = compile_c(batch_->c_source("twin"))) batch_->use(code, "twin");
   batch_->run(0, nullptr);
   // Slopes of readings that are constant are found here, once.
@@ -358,9 +395,19 @@ void TwinModel::build_program(bool compile) {
   if (m > 0) lu_ = Eigen::PartialPivLU<Matrix>(ml);
 }
 
-void TwinModel::read(Matrix& into, std::size_t first) {
-  for (Eigen::Index i = 0; i < into.rows(); ++i)
-    for (Eigen::Index j = 0; j < into.cols(); ++j) into(i, j) = root(first++);
+void TwinModel::read(Matrix& into, const Slopes& slopes) {
+  into.setZero(static_cast<long>(slopes.rows()), static_cast<long>(slopes.width));
+  std::size_t k = 0;
+  for (std::size_t i = 0; i < slopes.rows(); ++i)
+    for (; k < static_cast<std::size_t>(slopes.start[i + 1]); ++k)
+      into(static_cast<long>(i), slopes.column[k]) = root(slopes.first + k);
+}
+
+void TwinModel::read(SlopeRows& into, const Slopes& slopes) {
+  into.start = slopes.start;
+  into.column = slopes.column;
+  into.value.resize(slopes.column.size());
+  for (std::size_t k = 0; k < into.value.size(); ++k) into.value[k] = root(slopes.first + k);
 }
 
 void TwinModel::read(Vector& into, std::size_t first) {
@@ -411,15 +458,17 @@ bool TwinModel::evaluate(const Vector& x, double t, const double* u, const doubl
   const auto n = x.size();
   point.rates.resize(n), point.by_time.resize(n), point.by_state.resize(n, n);
   read(point.rates, roots_.f);
-  read(point.by_state, roots_.fx);
   read(point.by_time, roots_.ft);
   find_unknown_slopes();
   read_readings(point, n);
+  const bool known = constant_ && point.slopes_of == this;
+  if (!known) read(point.by_state, roots_.fx);
+  point.slopes_of = constant_ ? this : nullptr;
   if (w_.size() > 0) {
     read(gt_, roots_.gt);
     wt_ = lu_.solve(gt_);
     read(fw_, roots_.fw);
-    eliminate(point.by_state, fw_);
+    if (!known) eliminate(point.by_state, fw_);
     point.by_time.noalias() -= fw_ * wt_;
   }
   return true;
@@ -429,6 +478,7 @@ void TwinModel::read_readings(TwinPoint& point, Eigen::Index n) {
   point.readings.resize(static_cast<long>(sensors_)),
       point.readings_by_state.resize(static_cast<long>(sensors_), n);
   read(point.readings, roots_.y);
+  if (constant_ && point.slopes_of == this) return;
   read(point.readings_by_state, roots_.yx);
   if (w_.size() == 0) return;
   read(yw_, roots_.yw);
@@ -455,6 +505,35 @@ bool TwinModel::rates(const Vector& x, double t, const double* u, Vector& f) {
   return true;
 }
 
+bool TwinModel::rates(const Vector& x, double t, const double* u, const double* du, Vector& f,
+                      Vector& by_time) {
+  for (std::size_t k = 0; k < inputs_.size(); ++k)
+    batch_->uniform(static_cast<std::int32_t>(input_du_ + k)) = du ? du[k] : 0.0;
+  if (!solve(x, t, u)) return false;
+  for (int section : {sensor_readings, state_rates, reading_slopes, rate_slopes})
+    batch_->run(section, nullptr);
+  f.resize(x.size()), by_time.resize(x.size());
+  read(f, roots_.f);
+  read(by_time, roots_.ft);
+  if (w_.size() > 0) {
+    read(gt_, roots_.gt);
+    wt_ = lu_.solve(gt_);
+    read(fw_, roots_.fw);
+    by_time.noalias() -= fw_ * wt_;
+  }
+  return true;
+}
+
+void TwinModel::rate_slopes_at(SlopeRows& by_state) {
+  run_all();
+  if (w_.size() == 0) return read(by_state, roots_.fx);
+  Matrix slopes;
+  read(slopes, roots_.fx);
+  read(fw_, roots_.fw);
+  eliminate(slopes, fw_);
+  by_state = rows_of(slopes);
+}
+
 bool TwinModel::readings(const Vector& x, double t, const double* u, Vector& y) {
   if (!solve(x, t, u)) return false;
   batch_->run(sensor_readings, nullptr);
@@ -469,17 +548,21 @@ void TwinModel::run_all() {
   find_unknown_slopes();
 }
 
-bool TwinModel::quantities_at(const Vector& x, double t, const double* u, Vector& value, Matrix& by_state) {
+bool TwinModel::quantities_at(const Vector& x, double t, const double* u, Vector& value,
+                              SlopeRows& by_state) {
   if (!solve(x, t, u)) return false;
   run_all();
   value.resize(static_cast<long>(quantity_formulas_.size()));
-  by_state.resize(static_cast<long>(quantity_formulas_.size()), x.size());
   read(value, roots_.q);
-  read(by_state, roots_.qx);
-  if (w_.size() > 0) {
-    read(qw_, roots_.qw);
-    eliminate(by_state, qw_);
+  if (w_.size() == 0) {
+    read(by_state, roots_.qx);
+    return true;
   }
+  Matrix slopes;
+  read(slopes, roots_.qx);
+  read(qw_, roots_.qw);
+  eliminate(slopes, qw_);
+  by_state = rows_of(slopes);
   return true;
 }
 

@@ -34,6 +34,13 @@ struct TwinState {
   double keep = 0.0;
 };
 
+// Derivatives of several quantities, row by row; what is zero for all models of the form is left out.
+struct SlopeRows {
+  std::vector<std::int32_t> start{0}, column;
+  std::vector<double> value;
+  std::size_t rows() const { return start.size() - 1; }
+};
+
 // The model at one point.
 struct TwinPoint {
   Vector rates;     // f
@@ -41,6 +48,7 @@ struct TwinPoint {
   Vector by_time;   // df/dt, inputs included
   Vector readings;  // h of the sensors
   Matrix readings_by_state;
+  const void* slopes_of = nullptr;  // the model whose constant slopes are in it
 };
 
 struct TwinOptions {
@@ -49,6 +57,7 @@ struct TwinOptions {
   std::vector<std::string> inputs;  // given by the data
   bool plain = false;  // unknowns as they are, whatever coordinate would be better (the paper's form)
   bool compile = true;
+  std::size_t listed_states = 1'000'000;  // with more, states are no quantities of their own
 };
 
 class TwinModel {
@@ -80,7 +89,11 @@ class TwinModel {
   bool rates(const Vector& x, double t, const double* u, Vector& f);
   bool readings(const Vector& x, double t, const double* u, Vector& y);
   // What is estimated, and its derivatives, at the point last evaluated for this x.
-  bool quantities_at(const Vector& x, double t, const double* u, Vector& value, Matrix& by_state);
+  bool quantities_at(const Vector& x, double t, const double* u, Vector& value, SlopeRows& by_state);
+  // The rates and their slope by time alone, where the slopes by the states are constant.
+  bool rates(const Vector& x, double t, const double* u, const double* du, Vector& f, Vector& by_time);
+  // F, by rows, at the point last evaluated.
+  void rate_slopes_at(SlopeRows& by_state);
 
   Vector start() const;
   Matrix start_covariance() const;
@@ -101,7 +114,7 @@ class TwinModel {
   const std::vector<Expr>& input_symbols() const { return inputs_; }
 
  private:
-  void name_states(const Model& model);
+  void name_states(const Model& model, std::size_t listed);
   void collect_quantities(const Model& model, const TwinOptions& options);
   void storage_formulas();
   void eliminate_unknowns(MinimalForm& form, std::vector<std::vector<Expr>*> formulas);
@@ -111,7 +124,14 @@ class TwinModel {
   void read_readings(TwinPoint& point, Eigen::Index n);
   void run_all();
   double root(std::size_t k) const { return *root_at_[k]; }
-  void read(Matrix& into, std::size_t first);
+  // Derivatives that are not zero: the roots from `first` on.
+  struct Slopes {
+    std::size_t first = 0, width = 0;
+    std::vector<std::int32_t> start{0}, column;
+    std::size_t rows() const { return start.size() - 1; }
+  };
+  void read(Matrix& into, const Slopes& slopes);
+  void read(SlopeRows& into, const Slopes& slopes);
   void read(Vector& into, std::size_t first);
   void eliminate(Matrix& by_state, const Matrix& by_unknown);
 
@@ -141,7 +161,8 @@ class TwinModel {
   };
   std::unique_ptr<Batch> batch_;
   struct Roots {
-    std::size_t g, gw, f, fx, fw, ft, gx, gt, y, yx, yw, q, qx, qw, c, cx, cw;
+    std::size_t g, f, ft, gt, y, q, c;
+    Slopes gw, fx, fw, gx, yx, yw, qx, qw, cx, cw;
   } roots_{};
   std::vector<const double*> root_at_;
   std::size_t input_t_ = 0, input_u_ = 0, input_du_ = 0;

@@ -6,12 +6,26 @@ namespace tellegen {
 
 using Eigen::MatrixXd;
 
+namespace {
+
+// Jacobi's rotations are the more accurate; above, they take minutes.
+constexpr Eigen::Index most_rotated = 64;
+
+}  // namespace
+
 Singular singular(const MatrixXd& a) {
+  if (a.cols() > most_rotated) {
+    const Eigen::BDCSVD<MatrixXd> svd(a, Eigen::ComputeThinU | Eigen::ComputeFullV);
+    return {svd.singularValues(), svd.matrixU(), svd.matrixV()};
+  }
   const Eigen::JacobiSVD<MatrixXd> svd(a, Eigen::ComputeThinU | Eigen::ComputeFullV);
   return {svd.singularValues(), svd.matrixU(), svd.matrixV()};
 }
 
-Eigen::VectorXd singular_values(const MatrixXd& a) { return Eigen::JacobiSVD<MatrixXd>(a).singularValues(); }
+Eigen::VectorXd singular_values(const MatrixXd& a) {
+  if (a.cols() > most_rotated) return Eigen::BDCSVD<MatrixXd>(a).singularValues();
+  return Eigen::JacobiSVD<MatrixXd>(a).singularValues();
+}
 
 SymmetricEigen symmetric_eigen(const MatrixXd& a) {
   const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(a);

@@ -10,4 +10,10 @@ namespace tellegen {
 // [Parlett 1969] Numer. Math. 13, 293.
 Eigen::MatrixXd exponential(const Eigen::MatrixXd& m);
 
+// e^z, (e^z - 1)/z and (e^z - 1 - z)/z^2 of a matrix.
+struct ExponentialIntegrals {
+  Eigen::MatrixXd power, first, second;
+};
+ExponentialIntegrals exponential_integrals(const Eigen::MatrixXd& z);
+
 }  // namespace tellegen

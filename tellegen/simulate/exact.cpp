@@ -23,9 +23,11 @@ namespace {
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
+constexpr long most_states = 2000;  // the exponential of so many takes half a minute
+
 class Exact : public Integrator {
  public:
-  explicit Exact(const Problem& full) : minimal_(full) {
+  explicit Exact(const Problem& full) : minimal_(full, MinimalProblem::Size::any) {
     const MinimalForm& form = minimal_.form;
     if (!form.linear()) explain_nonlinear(*full.system);
     if (!full.system->discrete.empty())
@@ -36,9 +38,17 @@ class Exact : public Integrator {
                         {"use tr, bdf2 or adaptive"}});
     states_ = static_cast<long>(form.states.size());
     sources_ = static_cast<long>(form.sources.size());
-    using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    a_ = Eigen::Map<const RowMajor>(form.a.data(), states_, states_);
-    b_ = Eigen::Map<const RowMajor>(form.b.data(), states_, sources_);
+    if (states_ + sources_ > most_states)
+      throw ModelError(
+          {{full.system->model->file.string(), 0},
+           "T215",
+           fmt::format("method 'exact' works on dense matrices: {} states and sources, {} at most",
+                       states_ + sources_, most_states),
+           {"use bdf3, tr or adaptive"}});
+    a_ = Matrix::Zero(states_, states_);
+    b_ = Matrix::Zero(states_, sources_);
+    for (const auto& [row, column, value] : form.a) a_(row, column) = value;
+    for (const auto& [row, column, value] : form.b) b_(row, column) = value;
     z_ = Eigen::Map<const Vector>(minimal_.problem.initial.x.data(), states_);
     next_.resize(states_);
     line_now_.resize(sources_);
@@ -177,6 +187,8 @@ class Exact : public Integrator {
     out.state = lines.topLeftCorner(states_, states_);
     out.line = lines.block(0, states_, states_, sources_);
     out.slope = lines.block(0, states_ + sources_, states_, sources_);
+    out.wave.resize(states_, waves);
+    if (waves == 0) return;
     Matrix w = Matrix::Zero(states_ + waves, states_ + waves);
     w.topLeftCorner(states_, states_) = a_;
     w.block(0, states_, states_, waves) = b_ * wave_coefficients_;

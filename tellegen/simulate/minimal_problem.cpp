@@ -4,9 +4,18 @@
 
 namespace tellegen {
 
-MinimalProblem::MinimalProblem(const Problem& full)
+namespace {
+
+const EquationSystem& checked(const EquationSystem& system, MinimalProblem::Size size) {
+  if (size == MinimalProblem::Size::written_out) check_written_out(system);
+  return system;
+}
+
+}  // namespace
+
+MinimalProblem::MinimalProblem(const Problem& full, Size size)
     : full(full.system),
-      form(minimal_form(*full.system, full.storage)),
+      form(minimal_form(checked(*full.system, size), full.storage)),
       system(as_system(*full.system, form)) {
   const EquationSystem& tableau = *full.system;
   problem.system = &system;

@@ -9,7 +9,8 @@
 namespace tellegen {
 
 struct MinimalProblem {
-  explicit MinimalProblem(const Problem& full);
+  enum class Size { written_out, any };  // whether formulas or numbers are made of it: see written_out_limit
+  explicit MinimalProblem(const Problem& full, Size size = Size::written_out);
   MinimalProblem(const MinimalProblem&) = delete;
   MinimalProblem& operator=(const MinimalProblem&) = delete;
   const EquationSystem* full;  // what the form was made of
