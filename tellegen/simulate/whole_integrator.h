@@ -31,6 +31,7 @@ class WholeIntegrator : public Integrator {
   std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override;
+  Totals totals() const override;
 
  private:
   bool run(WholeStep& step, StepLoopControl& control, std::int64_t steps);
@@ -47,6 +48,10 @@ class WholeIntegrator : public Integrator {
   StepState state_;
   Schedule schedule_;
   std::unique_ptr<WholeStep> start_, step_;
+  // Totals cost a fifth of a step without iterations: of a long run only its first steps keep them, taken by
+  // a step of their own.
+  std::unique_ptr<WholeStep> followed_;
+  std::int64_t followed_steps_ = 0;
   StepLoopControl control_;
   int starting_ = 0;  // steps left of the formula that begins or begins anew
   std::vector<double> updates_;
