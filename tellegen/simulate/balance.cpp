@@ -58,8 +58,11 @@ class ComponentEnergy {
           std::any_of(symbols.begin(), symbols.end(),
                       [&](Expr s) { return s.name() == kind_.parameters[p].name; }))
         return false;
-    return kind_.edges.size() > 1 || !is("thermal", 0) || at_datum(0);
+    return true;
   }
+  // A heat capacity whose other end is a node (of the surroundings) takes its heat up all the same; what then
+  // seems to arrive there is no sink's.
+  bool between_nodes() const { return kind_.edges.size() == 1 && is("thermal", 0) && !at_datum(0); }
   // Into the component, over all its edges.
   Expr power() const {
     Pool& pool = *model_.pool;
@@ -71,8 +74,11 @@ class ComponentEnergy {
           system_,
           system_.through_column(EdgeIndex{system_.graph.first_edge[component_] + static_cast<int>(e)}));
       if (is("thermal", e)) {
-        if ((from < 0) == (to < 0)) continue;
-        terms.push_back(from < 0 ? -through : through);
+        // A storage takes up heat where its kind says so, wherever its ports are joined to; what else ends on
+        // the datum is lost there.
+        const bool comes = stores() ? kind_.edges[e].to < 0 || kind_.edges.size() == 1 : to < 0;
+        const bool goes = stores() ? kind_.edges[e].from < 0 : from < 0;
+        if (comes != goes) terms.push_back(goes ? -through : through);
       } else if (from != to) {
         const Expr zero = pool.number(0);
         terms.push_back(((from < 0 ? zero : column_symbol(system_, from)) -
@@ -123,7 +129,7 @@ class NetworkTotals : public StepListener {
     rate_ = problem.totals_start;
     totals.steps = steps;
   }
-  void stepped(NetworkStep& step, const Scheme& scheme, double t, double) override {
+  void stepped(NetworkStep& step, const Scheme& scheme, double t, double length) override {
     if (done_) return;
     if (!step.knows_columns()) step.want_columns(columns_);
     step.columns(x_);
@@ -136,10 +142,12 @@ class NetworkTotals : public StepListener {
       value_[0][k] = (now_[k] - history) / scheme.alpha;
       rate_[k] = now_[k];
     }
+    exchanged_ += now_.back() * length;
     if (t < end_) return;
     done_ = true;
     totals.values = value_[0];
-    totals.stored = now_.back();
+    totals.stored = now_[now_.size() - 2];
+    totals.exchanged = exchanged_;
   }
   void updated(double, std::span<const int>, std::span<const double>, std::span<const double>,
                bool) override {}
@@ -149,10 +157,11 @@ class NetworkTotals : public StepListener {
   static std::vector<Expr> with_energy(const Problem& problem) {
     std::vector<Expr> all = problem.totals;
     all.push_back(problem.stored);
+    all.push_back(problem.exchanged);
     return all;
   }
   ColumnFormulas formulas_;
-  double end_;
+  double end_, exchanged_ = 0.0;
   bool done_ = false;
   std::vector<std::int32_t> columns_;
   std::vector<double> x_, now_, value_[3], rate_;
@@ -191,7 +200,8 @@ double balance_bound(const SimulationOptions& options) {
   return options.method == "bdf1" ? 0.05 : 0.01;
 }
 
-EnergyAccount::EnergyAccount(const EquationSystem& system, bool by_component) : system_(system) {
+EnergyAccount::EnergyAccount(const EquationSystem& system, bool by_component)
+    : system_(system), by_component_(by_component) {
   const Model& model = *system.model;
   Pool& pool = *model.pool;
   std::vector<Expr> energies;
@@ -201,6 +211,7 @@ EnergyAccount::EnergyAccount(const EquationSystem& system, bool by_component) : 
     if (component.is_source()) sources_.push_back(component.power());
     if (component.stores() && component.known()) {
       stores_.push_back({component.name(), component.power(), {}});
+      if (component.between_nodes()) sources_.push_back(-stores_.back().power);
       energies.push_back(component.energy());
       if (by_component) stores_.back().energy = in_columns(system, energies.back());
     } else if (component.stores() ||
@@ -255,8 +266,8 @@ void EnergyAccount::add_to(Problem& problem, bool powers) {
       into.push_back(store.power);
       sizes.push_back(pool.call("abs", {store.power}));
     }
-    problem.totals = {sources.empty() ? pool.number(0) : pool.add(sources), pool.add(sizes)};
-    if (energies_.size() > 1)
+    problem.totals = {sources.empty() ? pool.number(0) : pool.add(sources)};
+    if (by_component_)
       problem.totals.insert(problem.totals.end(), into.begin(), into.end());
     else
       problem.totals.push_back(pool.add(into));
@@ -265,7 +276,11 @@ void EnergyAccount::add_to(Problem& problem, bool powers) {
         .evaluate(problem.initial.x, just_after_start, problem.totals_start.data());
     problem.stored = pool.add(energies_);
     energy_in_rows_ = system_.size() <= largest_in_rows;
-    if (energy_in_rows_) problem.outputs.insert(problem.outputs.end(), energies_.begin(), energies_.end());
+    problem.exchanged = pool.add(sizes);
+    if (energy_in_rows_) {
+      problem.outputs.insert(problem.outputs.end(), energies_.begin(), energies_.end());
+      problem.outputs.push_back(problem.exchanged);
+    }
   }
   if (powers_) problem.outputs.insert(problem.outputs.end(), sums_.begin(), sums_.end());
 }
@@ -295,7 +310,8 @@ EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& i
   }
 
   if (stores_.empty()) {
-    result.reason = unknown_.empty() ? "nothing stores energy" : "no energy of a storage is known";
+    result.reason = unknown_.empty() ? "nothing stores energy but magnetic fields, which are not counted"
+                                     : "no energy of a storage is known";
     return result;
   }
   const Totals totals = integrator.totals();
@@ -313,13 +329,21 @@ EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& i
   result.checked = true;
   result.until = t[row];
   result.delivered = totals.values[0];
-  result.exchanged = totals.values[1];
-  const std::size_t count = totals.values.size() - 2;
+  const std::size_t count = totals.values.size() - 1;
+  // The yardstick needs no more than what the rows show.
+  if (totals.exchanged) {
+    result.exchanged = *totals.exchanged;
+  } else {
+    for (std::size_t k = 1; k <= row; ++k) {
+      const std::size_t output = first_output_ + count;
+      result.exchanged += 0.5 * (at(k - 1, output) + at(k, output)) * (t[k] - t[k - 1]);
+    }
+  }
   std::vector<double> start(energies_.size());
   ColumnFormulas(system_, energies_).evaluate(problem.initial.x, 0.0, start.data());
   double level = 0.0;
   for (std::size_t k = 0; k < count; ++k) {
-    result.flown_in += totals.values[2 + k];
+    result.flown_in += totals.values[1 + k];
     double end = 0.0;
     if (energy_in_rows_)
       end = at(row, first_output_ + k);
@@ -327,7 +351,8 @@ EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& i
       end = *totals.stored;
     result.stored += end - start[k];
     level += std::abs(end) + std::abs(start[k]);
-    if (count > 1) result.shares.push_back({stores_[k].name, end - start[k], totals.values[2 + k]});
+    if (by_component_ || stores_.size() == 1)
+      result.shares.push_back({stores_[k].name, end - start[k], totals.values[1 + k]});
   }
   std::stable_sort(result.shares.begin(), result.shares.end(),
                    [](const EnergyShare& a, const EnergyShare& b) {

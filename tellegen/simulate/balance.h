@@ -77,6 +77,7 @@ class EnergyAccount {
   };
   void add_powers(const EquationSystem& system);
   const EquationSystem& system_;
+  bool by_component_;
   std::vector<Store> stores_;
   std::vector<Expr> energies_;  // all of them as one, or by component
   std::vector<Expr> sources_;

@@ -63,15 +63,15 @@ struct Problem {
   // t, and their values at the start. They drive nothing, so the solution is the same to the last bit.
   std::vector<Expr> totals;
   std::vector<double> totals_start;
-  Expr stored{};  // the energy they account for; for those that follow the first steps only
+  Expr stored{}, exchanged{};  // the energy they account for, and a power to measure them by: see balance.h
   SimulationOptions options;
 };
 
 // What became of Problem::totals.
 struct Totals {
-  std::vector<double> values;    // empty: this method does not keep them
-  std::int64_t steps = -1;       // they cover so many steps, a whole number of samples; -1: all
-  std::optional<double> stored;  // after these; empty: as the outputs say
+  std::vector<double> values;               // empty: this method does not keep them
+  std::int64_t steps = -1;                  // they cover so many steps, a whole number of samples; -1: all
+  std::optional<double> stored, exchanged;  // after these; empty: as the outputs say
 };
 
 class Integrator {

@@ -18,9 +18,9 @@ MinimalProblem::MinimalProblem(const Problem& full)
   problem.stop_event = full.stop_event;
   problem.initial.held = full.initial.held;
   problem.output_names = full.output_names;
+  for (Expr output : full.outputs) problem.outputs.push_back(in_minimal_columns(form, output));
   for (Expr total : full.totals) problem.totals.push_back(in_minimal_columns(form, total));
   problem.totals_start = full.totals_start;
-  for (Expr output : full.outputs) problem.outputs.push_back(in_minimal_columns(form, output));
   const auto value = [&](std::int32_t rate) {
     const Rate& r = tableau.rates[rate];
     return symbol_value(tableau.groups[r.group], r.symbol, r.member, full.initial.x);

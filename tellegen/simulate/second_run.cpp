@@ -57,7 +57,7 @@ std::vector<SecondRun> second_runs(const EquationSystem& system, const Simulatio
     } catch (const SimulationError& error) {
       second.failure = error.what();
     } catch (const ModelError& error) {
-      second.failure = error.faults.empty() ? error.what() : error.faults[0].message;
+      second.failure = error.faults().empty() ? error.what() : error.faults()[0].message;
     }
     all.push_back(std::move(second));
   };
