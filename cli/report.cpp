@@ -58,6 +58,87 @@ std::string output_table(const RunReport& report) {
   return text;
 }
 
+std::string share_table(const EnergyBalance& balance) {
+  constexpr std::size_t longest = 20;
+  TextTable table{{"component", "flowed in [J]", "stored [J]", "difference / exchanged"}, {}};
+  for (std::size_t k = 0; k < std::min(longest, balance.shares.size()); ++k) {
+    const EnergyShare& share = balance.shares[k];
+    const double difference = std::abs(share.flown_in - share.stored);
+    table.rows.push_back({share.component, brief_number(share.flown_in, 6), brief_number(share.stored, 6),
+                          brief_number(balance.exchanged > 0.0 ? difference / balance.exchanged : 0.0)});
+  }
+  return to_text(table);
+}
+
+std::string second_run_table(const RunReport& report) {
+  constexpr std::size_t longest = 3;
+  TextTable table{{"second run", "output", "unit", "difference / range", "largest", "at t [s]", ""}, {}};
+  for (const SecondRun& run : report.second_runs) {
+    if (!run.failure.empty()) table.rows.push_back({run.name, "-", "-", "-", "-", "-", "did not finish"});
+    for (std::size_t k = 0; k < std::min(longest, run.differences.size()); ++k) {
+      const SecondRunDifference& d = run.differences[k];
+      table.rows.push_back({k == 0 ? run.name : "", d.output, d.unit, brief_number(d.relative),
+                            brief_number(d.largest), brief_number(d.at, 6),
+                            d.relative <= run.tolerance ? "" : "differs"});
+    }
+  }
+  return to_text(table);
+}
+
+namespace {
+
+nlohmann::ordered_json balance_json(const EnergyBalance& balance) {
+  nlohmann::ordered_json json{{"checked", balance.checked}};
+  if (balance.checked) {
+    json.update({{"until", balance.until},
+                 {"delivered", balance.delivered},
+                 {"stored", balance.stored},
+                 {"flown_in", balance.flown_in},
+                 {"dissipated_or_converted", balance.delivered - balance.flown_in},
+                 {"exchanged", balance.exchanged},
+                 {"error", balance.error},
+                 {"bound", balance.bound}});
+  } else {
+    json["reason"] = balance.reason;
+  }
+  if (balance.power_checked)
+    json.update({{"power_error", balance.power_error},
+                 {"power_error_at", balance.power_error_at},
+                 {"power_error_domain", balance.power_error_domain},
+                 {"power_bound", power_bound}});
+  json["unknown"] = balance.unknown;
+  if (!balance.shares.empty()) {
+    auto& shares = json["shares"] = nlohmann::ordered_json::array();
+    for (const EnergyShare& share : balance.shares)
+      shares.push_back(
+          {{"component", share.component},
+           {"stored", share.stored},
+           {"flown_in", share.flown_in},
+           {"error",
+            balance.exchanged > 0.0 ? std::abs(share.flown_in - share.stored) / balance.exchanged : 0.0}});
+  }
+  return json;
+}
+
+nlohmann::ordered_json second_runs_json(const std::vector<SecondRun>& runs) {
+  auto list = nlohmann::ordered_json::array();
+  for (const SecondRun& run : runs) {
+    nlohmann::ordered_json json{{"run", run.name}, {"agrees", run.agrees()}, {"tolerance", run.tolerance}};
+    if (!run.failure.empty()) json["failure"] = run.failure;
+    auto& outputs = json["outputs"] = nlohmann::ordered_json::array();
+    for (const SecondRunDifference& d : run.differences)
+      outputs.push_back({{"name", d.output},
+                         {"unit", d.unit},
+                         {"relative", d.relative},
+                         {"largest", d.largest},
+                         {"largest_at", d.at}});
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+}  // namespace
+
 nlohmann::ordered_json to_json(const RunReport& report) {
   const SimulationResult& summary = report.summary;
   const Statistics& statistics = summary.statistics;
@@ -83,6 +164,9 @@ nlohmann::ordered_json to_json(const RunReport& report) {
   };
   if (!statistics.chatter.empty()) json["chatter"] = statistics.chatter;
   if (!statistics.warning.empty()) json["warning"] = statistics.warning;
+  json["warnings"] = report.warnings;
+  if (summary.balance) json["balance"] = balance_json(*summary.balance);
+  if (!report.second_runs.empty()) json["second_runs"] = second_runs_json(report.second_runs);
   if (!summary.failure.empty()) json["failure"] = summary.failure;
   if (report.realtime) json["realtime"] = to_json(*report.realtime);
   auto& outputs = json["outputs"] = nlohmann::ordered_json::array();

@@ -9,6 +9,7 @@
 #include "tellegen/realtime/realtime.h"
 #include "tellegen/results/compare.h"
 #include "tellegen/results/trajectory.h"
+#include "tellegen/simulate/second_run.h"
 #include "tellegen/simulate/simulate.h"
 
 namespace tellegen {
@@ -22,10 +23,18 @@ struct RunReport {
   std::vector<ColumnError> errors;   // against a reference, where one was given
   std::vector<std::string> written;  // files
   std::optional<RealtimeReport> realtime;
+  std::vector<SecondRun> second_runs{};  // with --verify
+  std::vector<std::string> warnings{};   // all of them
 };
 
 // Final value, lowest and highest of every output, and its error; cut where there are too many for a screen.
 std::string output_table(const RunReport& report);
+
+// Which storage took in and holds how much energy, the one most in error first.
+std::string share_table(const EnergyBalance& balance);
+
+// With --verify: the second runs, and in each the outputs that differ most.
+std::string second_run_table(const RunReport& report);
 
 nlohmann::ordered_json to_json(const RunReport& report);
 

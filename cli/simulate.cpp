@@ -32,8 +32,9 @@ struct SimulateRequest {
   std::string file, stop, step, sample, method, form, start, slow, outputs, output, plot, json, compare;
   std::vector<std::string> set;
   int iterations = 0, start_steps = 0, event_bisections = 0, slow_steps = 0;
-  double tolerance = 0.0, agreement = 1e-7;
+  double tolerance = 0.0, agreement = 1e-7, verify = 0.01;
   bool refactor = false, interpret = false, all = false, wants_json = false, wants_reference = false;
+  bool wants_verify = false, strict = false, no_balance = false, balance = false;
   RealtimeRequest realtime;
 };
 
@@ -62,6 +63,10 @@ SimulationOptions options_of(const SimulateRequest& request) {
   if (request.tolerance > 0.0) options.tolerance = request.tolerance;
   options.refactor = request.refactor;
   options.compile = !request.interpret;
+  if (request.balance)
+    options.balance = Balance::by_component;
+  else if (!request.no_balance && !request.realtime.on && !request.wants_reference)
+    options.balance = Balance::on;
   return options;
 }
 
@@ -118,6 +123,10 @@ void print(const SimulateRequest& request, const RunReport& report) {
   fmt::print("{}, {}\n", report.model, report.options.method);
   if (request.output.empty() || !report.errors.empty()) fmt::print("\n{}\n", output_table(report));
   fmt::print("{}\n", report.brief);
+  if (report.summary.balance && request.balance && !report.summary.balance->shares.empty())
+    fmt::print("\n{}", share_table(*report.summary.balance));
+  if (!report.second_runs.empty()) fmt::print("\n{}", second_run_table(report));
+  for (const std::string& text : second_run_warnings(report.second_runs)) fmt::print("warning: {}\n", text);
   if (report.realtime) fmt::print("\n{}", report.realtime->text());
   for (const std::string& file : report.written) fmt::print("wrote {}\n", file);
 }
@@ -138,6 +147,20 @@ void solve_reference(const EquationSystem& system, double agreement, const std::
         fmt::format("\n{}: settled to {:.2g} {}", columns[k].name, found.differences[k], columns[k].unit);
   report.summary.failure =
       found.converged ? "" : "no agreement to " + fmt::format("{:g}: ", agreement) + report.brief;
+}
+
+// A balance that does not close is looked at again component by component: who makes or destroys energy?
+void find_culprit(const EquationSystem& system, const std::vector<OutputColumn>& columns, RunReport& report) {
+  constexpr std::int32_t largest = 2000;
+  const auto& balance = report.summary.balance;
+  if (!balance || !balance->checked || balance->error <= balance->bound || !balance->shares.empty() ||
+      system.size() > largest || !report.summary.failure.empty())
+    return;
+  SimulationOptions again = report.options;
+  again.balance = Balance::by_component;
+  again.compile = false;
+  const SimulationResult result = Simulation(system, again, columns).run();
+  if (result.balance && result.balance->checked) report.summary.balance->shares = result.balance->shares;
 }
 
 void simulate(const SimulateRequest& request) {
@@ -163,7 +186,7 @@ void simulate(const SimulateRequest& request) {
     if (request.wants_reference) {
       solve_reference(system, request.agreement, columns, report);
     } else {
-      Simulation simulation(system, report.options, std::move(columns));
+      Simulation simulation(system, report.options, columns);
       if (request.realtime.on) {
         RealtimeRun run = run_in_real_time(request.realtime, simulation);
         report.summary = std::move(run.result);
@@ -172,12 +195,17 @@ void simulate(const SimulateRequest& request) {
         ProgressBar bar;
         report.summary = simulation.run(ProgressBar::watched() ? Progress(std::ref(bar)) : Progress());
       }
+      find_culprit(system, columns, report);
       report.brief = report.summary.brief();
+      if (request.wants_verify && report.summary.failure.empty())
+        report.second_runs = second_runs(system, report.options, columns, report.summary, request.verify);
     }
   } catch (const SimulationError& error) {
     throw StudyError(request.file, error.what(), error.details);
   }
   SimulationResult& result = report.summary;
+  report.warnings = result.warnings();
+  for (const std::string& text : second_run_warnings(report.second_runs)) report.warnings.push_back(text);
   report.trajectory = {std::move(result.names), std::move(result.units), std::move(result.t),
                        std::move(result.values)};
   const bool failed = !result.failure.empty();
@@ -187,6 +215,10 @@ void simulate(const SimulateRequest& request) {
   if (!failed && report.realtime)
     if (const std::string why = too_many_missed(request.realtime, *report.realtime); !why.empty())
       throw StudyError(request.file, why);
+  if (!failed && request.strict && !report.warnings.empty())
+    throw StudyError(
+        request.file, "with --strict a warning is a fault: " + report.warnings[0],
+        {report.warnings.size() > 1 ? fmt::format("and {} more", report.warnings.size() - 1) : ""});
   if (!failed) return;
   const auto& kept = report.written;
   throw StudyError(
@@ -253,6 +285,22 @@ void add_simulate(CLI::App& command) {
           ->group(how);
   command.add_flag("--refactor", r.refactor, "factorise in every iteration, even a constant tangent")
       ->group(how);
+  auto* verify =
+      command
+          .add_option(
+              "--verify", r.verify,
+              "run again by another method, with half the step and interpreted; differences beyond this "
+              "fraction of an output's range (0.01) are warnings")
+          ->type_name("[NUMBER]")
+          ->expected(0, 1)
+          ->check(not_positive)
+          ->excludes(reference)
+          ->group(how);
+  command.add_flag("--strict", r.strict, "a warning is a fault: exit code 1")->group(how);
+  auto* off = command.add_flag("--no-balance", r.no_balance, "do not account for energy")->group(how);
+  command.add_flag("--balance", r.balance, "account for energy storage by storage")
+      ->excludes(off)
+      ->group(how);
   command.add_flag("--interpret", r.interpret, "do without the system's C compiler")->group(how);
 
   const char* what = "What to simulate and report";
@@ -270,7 +318,7 @@ void add_simulate(CLI::App& command) {
           ->type_name("F.csv")
           ->group(what);
 
-  add_realtime_options(command, r.realtime)->excludes(reference)->excludes(compared);
+  add_realtime_options(command, r.realtime)->excludes(reference)->excludes(compared)->excludes(verify);
 
   const char* where = "Where to write";
   command.add_option("--output", r.output, "results over time")->type_name("F.csv|F.h5")->group(where);
@@ -279,9 +327,11 @@ void add_simulate(CLI::App& command) {
                    ->type_name("[F.json]")
                    ->expected(0, 1)
                    ->group(where);
-  command.callback([request, json, reference] {
+  command.callback([request, json, reference, verify] {
     request->wants_reference = reference->count() > 0;
     if (request->agreement <= 0.0) request->agreement = 1e-7;  // --reference without a number
+    request->wants_verify = verify->count() > 0;
+    if (request->verify <= 0.0) request->verify = 0.01;
     request->wants_json = json->count() > 0;
     simulate(*request);
   });

@@ -170,6 +170,68 @@ TEST_P(Kinds, gives_its_worked_answers) {
   fs::remove_all(folder);
 }
 
+// Of these the stored energy has no formula in their states: a charge that is an integral of a capacitance, a
+// table's area, a main flux that saturates, a gas below its charge.
+const std::vector<std::string> without_energy{"battery.equivalent_circuit",
+                                              "battery.equivalent_circuit_thermal",
+                                              "battery.rint",
+                                              "electrical.bjt",
+                                              "electrical.junction_diode",
+                                              "electrical.mosfet_level1",
+                                              "hydraulic.gas_accumulator",
+                                              "machines.induction_qd0_saturated",
+                                              "machines.induction_vbr_saturated",
+                                              "machines.induction_vbr_table",
+                                              "machines.synchronous_qd0_saturated",
+                                              "machines.synchronous_vbr_saturated",
+                                              "machines.synchronous_vbr_table"};
+
+TEST_P(Kinds, stores_the_energy_that_flows_in_through_its_edges) {
+  Pool pool;
+  const auto domains = read_domains(library);
+  std::string path = GetParam();
+  std::replace(path.begin(), path.end(), '.', '/');
+  const Kind kind = read_kind(pool, domains, library / (path + ".toml"), GetParam());
+  std::vector<Expr> residuals;
+  for (const KindEquation& e : kind.equations) residuals.push_back(e.residual);
+  const auto symbols = symbols_of(residuals);
+  const bool has_rates =
+      std::any_of(symbols.begin(), symbols.end(), [](Expr s) { return s.name().starts_with("der("); });
+  const bool listed =
+      std::find(without_energy.begin(), without_energy.end(), GetParam()) != without_energy.end();
+  EXPECT_EQ(has_rates && !kind.edges.empty() && !kind.energy, listed)
+      << "a kind with states and edges says what it stores: energy = \"C/2*v^2\"";
+  if (!kind.energy || kind.energy.is_number(0)) return;
+  // In its differentiated variables alone.
+  for (Expr s : symbols_of(std::span(&kind.energy, 1))) {
+    const bool parameter = std::any_of(kind.parameters.begin(), kind.parameters.end(),
+                                       [&](const KindParameter& p) { return p.name == s.name(); });
+    const bool state = std::any_of(symbols.begin(), symbols.end(),
+                                   [&](Expr r) { return r.name() == "der(" + s.name() + ")"; });
+    EXPECT_TRUE(parameter || state) << s.name();
+  }
+  const fs::path folder = folder_with_sources(domains);
+  for (const KindCheck& check : kind.checks) {
+    const std::string text = OneComponent(kind, domains, check).text();
+    SCOPED_TRACE(text);
+    ReadOptions read;
+    read.library = library;
+    const Model model = read_model_text(text, folder / "model.toml", read);
+    SimulationOptions options;
+    options.stop = check.expect.at("t");
+    options.step = options.stop / 1000;
+    options.sample = options.stop / 50;
+    options.method = "tr";
+    options.compile = false;
+    options.balance = Balance::by_component;
+    const SimulationResult result = Simulation(model, options, {}).run();
+    ASSERT_EQ(result.failure, "");
+    ASSERT_TRUE(result.balance->checked) << result.balance->reason;
+    EXPECT_LT(result.balance->error, 1e-4) << result.balance->brief();
+  }
+  fs::remove_all(folder);
+}
+
 INSTANTIATE_TEST_SUITE_P(Library, Kinds, testing::ValuesIn(library_kinds(library)), [](const auto& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '.', '_');

@@ -166,6 +166,20 @@ TEST_P(Laws, power_balances_at_every_sample) {
   }
 }
 
+TEST_P(Laws, energy_is_accounted_for_by_the_models_own_method_and_nothing_else_changes) {
+  // Sticking takes long to find out of its first microjoules.
+  SimulationOptions o = options("", GetParam() == "stick-slip-drive" ? 30000 : 1000);
+  const SimulationResult without = Simulation(model, o, {}).run();
+  o.balance = Balance::on;
+  const SimulationResult with = Simulation(model, o, {}).run();
+  ASSERT_EQ(with.failure, "");
+  EXPECT_EQ(with.balance->warning(), "");
+  EXPECT_EQ(with.balance->checked, o.method != "exact" && GetParam() != "choke") << with.balance->reason;
+  EXPECT_LT(with.balance->error, 0.01);
+  EXPECT_LT(with.balance->power_error, 1e-9);
+  EXPECT_EQ(without.values, with.values);
+}
+
 TEST_P(Laws, compiled_code_gives_the_interpreters_numbers_to_the_last_bit) {
   for (bool whole : {true, false}) {
     SimulationOptions o = options("bdf3", 150);

@@ -120,6 +120,10 @@ struct Kind {
   // What holds in a steady state of the component, one equation for each variable whose rate they contain:
   // of a machine in its turning frame, where "every rate is zero" would stop the supply.
   std::vector<KindEquation> steady;
+  // What it stores, in its differentiated variables and parameters, and the power that is neither stored nor
+  // goes on through an edge: over all edges, power in = d(energy)/dt + loss (simulate/balance.h). Empty: not
+  // known; no loss: none.
+  Expr energy{}, loss{};
   std::vector<KindRequirement> requirements;
   std::vector<KindCheck> checks;
 };

@@ -270,6 +270,17 @@ void KindReader::read_steady() {
         {"each equation takes the place of the initial value of a variable whose der() it contains"});
 }
 
+void KindReader::read_energy() {
+  const auto read = [&](std::string_view key) -> Expr {
+    const Value* value = root_.find(key);
+    const std::string what = fmt::format("'{}'", key);
+    if (!value || !source_.is(*value, Value::Type::text, what)) return {};
+    return formula(*value, value->text, what, false);
+  };
+  kind_.energy = read("energy");
+  kind_.loss = read("loss");
+}
+
 void KindReader::read_requirements() {
   const Value* list = root_.find("require");
   if (!list || !source_.is(*list, Value::Type::list, "'require'")) return;

@@ -28,7 +28,7 @@ Kind KindReader::read() {
   source_.known_keys(
       root_,
       {"summary", "domain", "edges", "nodes", "fixes_node", "distinct", "parameters", "variables", "discrete",
-       "equations", "initial", "steady", "require", "outputs", "check"},
+       "equations", "initial", "steady", "energy", "loss", "require", "outputs", "check"},
       "a kind");
   kind_.summary = source_.text(root_, "summary", "the kind");
   if (const Value* fixes = root_.find("fixes_node"))
@@ -51,6 +51,7 @@ Kind KindReader::read() {
   read_discrete();
   read_initial();
   read_steady();
+  read_energy();
   read_requirements();
   check_optional();
   read_checks();

@@ -51,6 +51,7 @@ class KindReader {
   void read_discrete();
   void read_initial();
   void read_steady();
+  void read_energy();
   void read_requirements();
   KindEquation equation(const Value& entry, std::string_view what);
   void check_optional();

@@ -69,6 +69,7 @@ class Rk4Loop {
   const Rk4Program& program() const { return step_; }
   void prepare();
   void start(const std::vector<double>& states) { z_ = states; }
+  const std::vector<double>& states() const { return z_; }
   // Slopes at a point, interpreted: for the linearised system. False where an iteration does not converge.
   bool slopes(double t, const double* states, double* slopes);
   bool run(Rk4Control& control);  // false where an iteration did not converge

@@ -46,6 +46,7 @@ AdaptiveRun::AdaptiveRun(const Problem& problem, AdaptiveCompanion* companion)
       conditions_(system_),
       updates_(system_, update_expressions(system_)),
       outputs_(system_, problem.outputs),
+      integrands_(system_, problem.totals),
       held_(problem.initial.held),
       next_(held_.size()),
       samples_taken_(held_.size(), 0),
@@ -94,6 +95,12 @@ AdaptiveRun::AdaptiveRun(const Problem& problem, AdaptiveCompanion* companion)
   IDASetJacFn(ida_.get(), jacobian);
   IDASetErrHandlerFn(ida_.get(), remember_error, this);
   if (conditions_.size() > 0) IDARootInit(ida_.get(), static_cast<int>(conditions_.size()), conditions_of);
+  if (!problem.totals.empty()) {
+    // Quadratures that do not choose the steps.
+    totals_.reset(N_VNew_Serial(static_cast<sunindextype>(problem.totals.size()), context));
+    N_VConst(0.0, totals_.get());
+    IDAQuadInit(ida_.get(), integrands_of, totals_.get());
+  }
   statistics_.unknowns = n_;
   statistics_.variable_step = true;
   statistics_.executor = "SUNDIALS IDAS with KLU";
@@ -136,6 +143,10 @@ bool AdaptiveRun::reach(double to) {
     IDASetStopTime(ida_.get(), stop);  // outputs are solutions, not interpolations
     const int status = there ? IDA_SUCCESS : IDASolve(ida_.get(), stop, &t_, y_.get(), yp_.get(), IDA_NORMAL);
     if (companion_ && !there && status >= 0) companion_->moved();
+    if (totals_ && !there) {
+      double at = 0.0;
+      IDAGetQuad(ida_.get(), &at, totals_.get());
+    }
     // Extrapolated potentials may land where an exponential is out of reach, and shortening the step does
     // not help: begin anew from the last good point, without extrapolation.
     if ((status == IDA_CONV_FAIL || status == IDA_ERR_FAIL) && ++restarts <= 20) {
@@ -289,6 +300,7 @@ bool AdaptiveRun::event(double t, bool sampling, bool from_outside) {
   if (any) ++statistics_.events;
   start_rates(state_.rates, t);
   IDAReInit(ida_.get(), t, y_.get(), yp_.get());
+  if (totals_) IDAQuadReInit(ida_.get(), totals_.get());
   if (companion_) companion_->event_ends(after, t + later);
   return true;
 }
@@ -382,6 +394,17 @@ int AdaptiveRun::jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector
   return 0;
 }
 
+int AdaptiveRun::integrands_of(double t, N_Vector y, N_Vector, N_Vector out, void* user) {
+  static_cast<AdaptiveRun*>(user)->integrands_.evaluate(values_of(y), t, data(out));
+  return 0;
+}
+
+Totals AdaptiveRun::totals() const {
+  if (!totals_) return {};
+  const auto values = values_of(totals_.get());
+  return {{values.begin(), values.end()}, -1, {}, {}};
+}
+
 int AdaptiveRun::conditions_of(double t, N_Vector y, N_Vector yp, double* out, void* user) {
   auto& self = *static_cast<AdaptiveRun*>(user);
   self.rates_of(values_of(yp), self.rates_);
@@ -406,6 +429,7 @@ void AdaptiveRun::restart(double to) {
     if (data(id_.get())[c] == 0.0) data(yp_.get())[c] = 0.0;
   if (companion_) companion_->moved();
   IDAReInit(ida_.get(), t, y_.get(), yp_.get());
+  if (totals_) IDAQuadReInit(ida_.get(), totals_.get());
   if (companion_) IDASensToggleOff(ida_.get());  // the companion has its own way
   if (IDACalcIC(ida_.get(), IDA_YA_YDP_INIT, t + 1e-3 * (to - t)) >= 0)
     IDAGetConsistentIC(ida_.get(), y_.get(), yp_.get());

@@ -44,6 +44,7 @@ class AdaptiveRun : public Integrator {
   std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override { return statistics_; }
+  Totals totals() const override;
 
   bool reach(double to);  // from event to event; false where the run has failed or ended
 
@@ -89,6 +90,7 @@ class AdaptiveRun : public Integrator {
   static int residual(double t, N_Vector y, N_Vector yp, N_Vector f, void* user);
   static int jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector, SUNMatrix matrix, void* user,
                       N_Vector, N_Vector, N_Vector);
+  static int integrands_of(double t, N_Vector y, N_Vector yp, N_Vector out, void* user);
   static int conditions_of(double t, N_Vector y, N_Vector yp, double* out, void* user);
   static void remember_error(int, const char*, const char*, char* message, void* user);
 
@@ -98,14 +100,14 @@ class AdaptiveRun : public Integrator {
   Tableau tableau_;
   std::int32_t n_;
   ContextPointer context_;
-  VectorPointer y_, yp_, id_, tolerances_;
+  VectorPointer y_, yp_, id_, tolerances_, totals_;
   MatrixPointer matrix_;
   SolverPointer solver_;
   IdaPointer ida_;
   SparsePattern pattern_;
   Reinitialisation reinitialisation_;
   Conditions conditions_;
-  ColumnFormulas updates_, outputs_;
+  ColumnFormulas updates_, outputs_, integrands_;
   std::vector<double> held_, next_;
   std::vector<std::int64_t> samples_taken_;
   InitialState state_;

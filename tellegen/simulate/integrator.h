@@ -17,6 +17,8 @@
 
 namespace tellegen {
 
+enum class Balance { off, on, by_component };
+
 struct SimulationOptions {
   double stop = 0.0, step = 0.0;
   double sample = 0.0;  // 0: every step
@@ -34,6 +36,7 @@ struct SimulationOptions {
   std::vector<std::string> external;   // inputs that are set from outside while the model runs
   std::string stop_watch;              // the run ends when this watch sees (stop.h); empty: at `stop`
   bool compile = true;                 // false: interpret everything
+  Balance balance = Balance::off;      // account for energy while it runs (balance.h)
 };
 
 struct Statistics {
@@ -56,7 +59,19 @@ struct Problem {
   std::int64_t stride = 1;             // steps per sample
   std::vector<std::int32_t> external;  // discrete variable of each of options.external
   std::int32_t stop_event = -1;        // the discrete variable that ends the run when it is 1; -1: none
+  // Integrals over the run, by the method's own formula and in step with it: integrands in column symbols and
+  // t, and their values at the start. They drive nothing, so the solution is the same to the last bit.
+  std::vector<Expr> totals;
+  std::vector<double> totals_start;
+  Expr stored{}, exchanged{};  // the energy they account for, and a power to measure them by: see balance.h
   SimulationOptions options;
+};
+
+// What became of Problem::totals.
+struct Totals {
+  std::vector<double> values;               // empty: this method does not keep them
+  std::int64_t steps = -1;                  // they cover so many steps, a whole number of samples; -1: all
+  std::optional<double> stored, exchanged;  // after these; empty: as the outputs say
 };
 
 class Integrator {
@@ -71,6 +86,7 @@ class Integrator {
   virtual void set_input(int input, double value) = 0;
   virtual std::string failure() const = 0;  // at what time, which variables
   virtual Statistics statistics() const = 0;
+  virtual Totals totals() const { return {}; }
 };
 
 // The message of a row of outputs that is not finite; empty where all are.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tellegen/simulate/adaptive.h"
+#include "tellegen/simulate/balance.h"
 #include "tellegen/simulate/integrator.h"
 #include "tellegen/simulate/minimal_problem.h"
 #include "tellegen/simulate/network_integrator.h"
@@ -20,6 +21,7 @@ std::unique_ptr<Integrator> fixed_step(const Problem& problem) {
   Network network = build_network(*problem.system);
   if (network.size() <= whole_step_limit)
     return std::make_unique<WholeIntegrator>(problem, std::move(network));
+  if (!problem.totals.empty()) return followed_network(problem, std::move(network));
   return std::make_unique<NetworkIntegrator>(problem, std::move(network));
 }
 

@@ -28,6 +28,8 @@ MinimalProblem::MinimalProblem(const Problem& full, Size size)
   problem.initial.held = full.initial.held;
   problem.output_names = full.output_names;
   for (Expr output : full.outputs) problem.outputs.push_back(in_minimal_columns(form, output));
+  for (Expr total : full.totals) problem.totals.push_back(in_minimal_columns(form, total));
+  problem.totals_start = full.totals_start;
   const auto value = [&](std::int32_t rate) {
     const Rate& r = tableau.rates[rate];
     return symbol_value(tableau.groups[r.group], r.symbol, r.member, full.initial.x);
@@ -41,6 +43,16 @@ MinimalProblem::MinimalProblem(const Problem& full, Size size)
                                                    : full.initial.rates[c - tableau.size()]);
 }
 
+void MinimalProblem::totals_as_states() {
+  Pool& pool = *system.model->pool;
+  const auto states = static_cast<long>(form.states.size());
+  for (std::size_t k = 0; k < problem.totals.size(); ++k) {
+    form.states.push_back(pool.symbol("~total" + std::to_string(k)));
+    form.derivatives.push_back(problem.totals[k]);
+  }
+  problem.initial.x.insert(problem.initial.x.begin() + states, problem.totals.size(), 0.0);
+}
+
 namespace {
 
 class MinimalFixedStep : public Integrator {
@@ -51,6 +63,7 @@ class MinimalFixedStep : public Integrator {
   void set_input(int input, double value) override { inner_.set_input(input, value); }
   std::optional<double> ended() const override { return inner_.ended(); }
   std::string failure() const override { return inner_.failure(); }
+  Totals totals() const override { return inner_.totals(); }
   Statistics statistics() const override {
     Statistics s = inner_.statistics();
     s.executor = "minimal form, " + s.executor;

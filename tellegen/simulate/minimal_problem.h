@@ -13,6 +13,8 @@ struct MinimalProblem {
   explicit MinimalProblem(const Problem& full, Size size = Size::written_out);
   MinimalProblem(const MinimalProblem&) = delete;
   MinimalProblem& operator=(const MinimalProblem&) = delete;
+  void totals_as_states();  // for explicit methods: Problem::totals are states behind the form's own
+  std::size_t own_states() const { return form.state_rates.size(); }
   const EquationSystem* full;  // what the form was made of
   MinimalForm form;
   EquationSystem system;  // the form as a system: columns are states, then unknowns

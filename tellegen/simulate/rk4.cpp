@@ -327,10 +327,12 @@ class ExplicitRk4 : public Integrator {
     for (const bool switched : {true, false}) {
       if (switched && !switches) continue;
       auto points = sample_points(*minimal, switched);
-      if (const auto form = explicit_form(pool, minimal->form, points))
+      if (const auto form = explicit_form(pool, minimal->form, points)) {
+        if (minimal->form.states.size() == minimal->own_states()) minimal->totals_as_states();
         if (auto program = build(*minimal, *form, points))
           return std::unique_ptr<ExplicitRk4>(
               new ExplicitRk4(std::move(minimal), *form, std::move(*program)));
+      }
     }
     return nullptr;
   }
@@ -375,13 +377,19 @@ class ExplicitRk4 : public Integrator {
   }
   std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
+  Totals totals() const override {
+    return {{loop_.states().begin() + static_cast<long>(minimal_->own_states()), loop_.states().end()},
+            -1,
+            {},
+            {}};
+  }
   Statistics statistics() const override {
     Statistics s;
     s.steps = control_.index;
     s.iterations = control_.iterations;
     s.worst_iterations = control_.worst;
     s.events = events_;
-    s.unknowns = static_cast<std::int64_t>(minimal_->form.states.size() + iterated_);
+    s.unknowns = static_cast<std::int64_t>(minimal_->own_states() + iterated_);
     s.chatter = schedule_.chatter();
     s.warning = warning_;
     s.executor = loop_.compiled() ? "explicit form, compiled" : "explicit form, interpreted";
@@ -496,7 +504,7 @@ class ExplicitRk4 : public Integrator {
     const EquationSystem& system = *minimal.full;
     const Model& model = *system.model;
     std::vector<std::string> known;
-    for (std::size_t k = 0; k < slow.size(); ++k) {
+    for (std::size_t k = 0; k < minimal.own_states(); ++k) {
       const std::int32_t rate = minimal.form.state_rates[k];
       const std::string domain = rate_domain(system, rate);
       known.push_back(rate_name(system, rate));
@@ -512,7 +520,8 @@ class ExplicitRk4 : public Integrator {
                           "T310",
                           fmt::format("'{}' is to be slow, and is no state or domain with states", name),
                           {did_you_mean(name, known), "slow can be: " + joined(known)}});
-    if (std::all_of(slow.begin(), slow.end(), [](char s) { return s; }))
+    if (std::all_of(slow.begin(), slow.begin() + static_cast<long>(minimal.own_states()),
+                    [](char s) { return s; }))
       throw ModelError(
           {{model.file.string(), 0}, "T310", "every state is to be slow", {"lengthen the step instead"}});
     return slow;

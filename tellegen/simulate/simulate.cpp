@@ -124,8 +124,18 @@ std::string SimulationResult::brief() const {
                      loop_seconds > 0 ? simulated / loop_seconds : 0.0, iterations, statistics.executor) +
          (statistics.events > 0 ? fmt::format(", {} events", statistics.events) : "") +
          (ended ? fmt::format(", ended by its stop condition at t = {:.9g} s", *ended) : "") +
-         (note.empty() ? "" : "\n" + note) + (statistics.chatter.empty() ? "" : "\n" + statistics.chatter) +
-         (statistics.warning.empty() ? "" : "\nwarning: " + statistics.warning);
+         (note.empty() ? "" : "\n" + note) + (balance ? "\n" + balance->brief() : "") +
+         (statistics.chatter.empty() ? "" : "\n" + statistics.chatter) +
+         (statistics.warning.empty() ? "" : "\nwarning: " + statistics.warning) +
+         (balance && !balance->warning().empty() ? "\nwarning: " + balance->warning() : "");
+}
+
+std::vector<std::string> SimulationResult::warnings() const {
+  std::vector<std::string> all;
+  for (const std::string& text :
+       {statistics.chatter, statistics.warning, balance ? balance->warning() : std::string()})
+    if (!text.empty()) all.push_back(text);
+  return all;
 }
 
 Simulation::Simulation(const Model& model, const SimulationOptions& options,
@@ -190,6 +200,12 @@ std::int64_t sample_count(const Problem& problem) {
 void Simulation::prepare(const EquationSystem& system, const SimulationOptions& options) {
   if (outputs_.empty()) outputs_ = default_outputs(system, false);
   problem_ = prepare_problem(system, options, outputs_);
+  if (options.balance != Balance::off) {
+    // Sums over all edges in every row are felt where rows are many and steps between them few.
+    const bool powers = problem_.stride >= 10 || sample_count(problem_) <= 5000;
+    account_.emplace(system, options.balance == Balance::by_component);
+    account_->add_to(problem_, powers);
+  }
   for (const IntegratorEntry& e : integrators())
     if (e.name == options.method)
       integrator_ = is_algebraic(problem_) ? make_algebraic(problem_) : e.make(problem_);
@@ -197,7 +213,7 @@ void Simulation::prepare(const EquationSystem& system, const SimulationOptions& 
 
 void Simulation::first_row(double* row) const {
   ExprMap<double> at{{problem_.system->model->pool->symbol("t"), 0.0}};
-  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+  for (std::size_t k = 0; k < problem_.outputs.size(); ++k) {
     const Expr output = problem_.outputs[k];
     for (Expr s : symbols_of(std::span(&output, 1)))
       if (s.name()[0] == 'x') at[s] = problem_.initial.x[std::stol(s.name().substr(1))];
@@ -216,7 +232,7 @@ SimulationResult Simulation::run(const Progress& progress) {
     result.ended = 0.0;
     samples = 0;
   }
-  const auto width = static_cast<std::int64_t>(outputs_.size());
+  const auto width = static_cast<std::int64_t>(problem_.outputs.size());  // those of the balance behind ours
   check_size(*problem_.system->model, samples + 1, width);
   result.step = problem_.step;
   result.t.resize(samples + 1);
@@ -257,7 +273,14 @@ SimulationResult Simulation::run(const Progress& progress) {
   result.values.resize((done + 1) * width);
   for (std::int64_t k = 0; k <= done; ++k) result.t[k] = sample * static_cast<double>(k);
   if (result.ended) result.t.back() = *result.ended;
-  for (std::int64_t k = 0; k < width; ++k) {
+  if (account_) result.balance = account_->balance(problem_, *integrator_, result.values, result.t);
+  const auto ours = static_cast<std::int64_t>(outputs_.size());
+  if (ours < width) {
+    for (std::int64_t row = 1; row <= done; ++row)
+      std::copy_n(result.values.begin() + row * width, ours, result.values.begin() + row * ours);
+    result.values.resize((done + 1) * ours);
+  }
+  for (std::int64_t k = 0; k < ours; ++k) {
     result.names.push_back(outputs_[k].name);
     result.units.push_back(outputs_[k].unit);
     if (outputs_[k].unit.empty()) continue;
@@ -265,7 +288,7 @@ SimulationResult Simulation::run(const Progress& progress) {
                  slope = units().from_si(1.0, outputs_[k].unit) - offset;
     if (offset == 0.0 && slope == 1.0) continue;
     for (std::int64_t row = 0; row <= done; ++row) {
-      double& v = result.values[row * width + k];
+      double& v = result.values[row * ours + k];
       v = units().from_si(v, outputs_[k].unit);
     }
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tellegen/model/model.h"
+#include "tellegen/simulate/balance.h"
 #include "tellegen/simulate/integrator.h"
 
 namespace tellegen {
@@ -26,13 +27,15 @@ struct SimulationResult {
   std::vector<std::string> names, units;
   std::vector<double> t, values;  // values: one row of names.size() per time, in the units above
   Statistics statistics;
-  double step = 0.0;                  // the one taken (on average): shortened to fit the sample interval
-  double loop_seconds = 0.0;          // in the step loop alone
-  double worst_sample_seconds = 0.0;  // the longest sample interval took this
-  std::optional<double> ended;        // by a stop condition, at this time: that of the last row
-  std::string failure;                // empty: finished; otherwise why it stopped, rows so far are good
-  std::string note;                   // what else should be said, where anything
-  std::string brief() const;          // one line
+  double step = 0.0;                       // the one taken (on average): shortened to fit the sample interval
+  double loop_seconds = 0.0;               // in the step loop alone
+  double worst_sample_seconds = 0.0;       // the longest sample interval took this
+  std::optional<double> ended;             // by a stop condition, at this time: that of the last row
+  std::string failure;                     // empty: finished; otherwise why it stopped, rows so far are good
+  std::string note;                        // what else should be said, where anything
+  std::optional<EnergyBalance> balance{};  // with SimulationOptions::balance
+  std::vector<std::string> warnings() const;  // all of them
+  std::string brief() const;                  // one line
 };
 
 using Progress = std::function<void(double fraction)>;
@@ -65,6 +68,7 @@ class Simulation {
   std::unique_ptr<EquationSystem> owned_;
   Problem problem_;
   std::vector<OutputColumn> outputs_;
+  std::optional<EnergyAccount> account_;
   std::unique_ptr<Integrator> integrator_;
 };
 

@@ -3,14 +3,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace tellegen {
+namespace {
+
+constexpr std::int64_t long_run = 200000;  // steps
+
+// So many of a long run's steps keep its totals: whole samples, and whole turns between the renewals of its
+// sines, so that the change to another program leaves no trace. 0: all.
+std::int64_t followed_of(const Problem& problem, const Network& network, bool events) {
+  const double steps = problem.options.stop / problem.step;
+  if (problem.totals.empty() || events || network.iterative() || steps <= long_run) return 0;
+  const std::int64_t turn = std::lcm<std::int64_t>(64, problem.stride);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(0.001 * steps) / turn) * turn;
+}
+
+// Totals stand behind the differentiated variables.
+StepState start_with_totals(const Network& network, const Problem& problem) {
+  StepState state = start_state(network, problem.initial);
+  for (auto& values : state.value) values.resize(values.size() + problem.totals.size(), 0.0);
+  state.rate.insert(state.rate.end(), problem.totals_start.begin(), problem.totals_start.end());
+  return state;
+}
+
+}  // namespace
 
 WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
     : problem_(problem),
       network_(std::move(network)),
       plan_(plan_method(problem.options, problem.step)),
-      state_(start_state(network_, problem.initial)),
+      state_(start_with_totals(network_, problem)),
       events_(problem, plan_, *this, state_),
       scheme_(plan_.scheme),
       aside_(problem.outputs.size()) {
@@ -20,15 +43,20 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
   options.project = plan_.project;
   options.refactor = problem.options.refactor;
   options.events = !events_.empty();
+  followed_steps_ = followed_of(problem, network_, options.events);
   if (plan_.start_steps > 0 && !options.events) {
     // A handful of steps: not worth a compiler's time.
     StepOptions starting = options;
     starting.keep_all_past = true;
     start_ = std::make_unique<WholeStep>(network_, problem.storage, trapezoidal(problem.step),
-                                         problem.outputs, state_, starting);
+                                         problem.outputs, state_, starting, problem.totals);
   }
-  step_ =
-      std::make_unique<WholeStep>(network_, problem.storage, plan_.scheme, problem.outputs, state_, options);
+  const auto make = [&](std::span<const Expr> totals) {
+    return std::make_unique<WholeStep>(network_, problem.storage, plan_.scheme, problem.outputs, state_,
+                                       options, totals);
+  };
+  if (followed_steps_ > 0) followed_ = make(problem.totals);
+  step_ = make(followed_ ? std::span<const Expr>() : problem.totals);
   if (problem.options.compile) step_->loop().compile();
   if (options.events) starting_ = plan_.start_steps;
   control_.step = problem.step;
@@ -61,6 +89,16 @@ bool WholeIntegrator::run_plain(std::int64_t steps) {
     steps -= starting;
     if (control_.index == plan_.start_steps) {
       start_->store(state_);
+      (followed_ ? followed_ : step_)->load(state_);
+      control_.renew = 1;
+    }
+  }
+  if (followed_ && steps > 0 && control_.index < followed_steps_) {
+    const std::int64_t following = std::min(steps, followed_steps_ - control_.index);
+    if (!run(*followed_, control_, following)) return false;
+    steps -= following;
+    if (control_.index == followed_steps_) {
+      followed_->store(state_);
       step_->load(state_);
       control_.renew = 1;
     }
@@ -149,6 +187,22 @@ std::int64_t WholeIntegrator::advance(std::int64_t samples, double* rows) {
     return row;
   }
   return done;
+}
+
+Totals WholeIntegrator::totals() const {
+  Totals totals;
+  if (problem_.totals.empty()) return totals;
+  const bool still = followed_ && control_.index < followed_steps_;
+  StepState now = state_;  // where others went on without totals: as it was handed over
+  if (control_.index < plan_.start_steps && start_)
+    start_->store(now);
+  else if (!followed_)
+    step_->store(now);
+  else if (still)
+    followed_->store(now);
+  totals.values.assign(now.value[0].end() - static_cast<long>(problem_.totals.size()), now.value[0].end());
+  if (followed_ && !still) totals.steps = followed_steps_;
+  return totals;
 }
 
 Statistics WholeIntegrator::statistics() const {

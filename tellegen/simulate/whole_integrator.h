@@ -19,6 +19,7 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   std::optional<double> ended() const override { return events_.ended(); }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override;
+  Totals totals() const override;
 
  private:
   bool run(WholeStep& step, StepLoopControl& control, std::int64_t steps);
@@ -38,6 +39,10 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   StepState state_;
   EventSteps events_;
   std::unique_ptr<WholeStep> start_, step_;
+  // Totals cost a fifth of a step without iterations: of a long run only its first steps keep them, taken by
+  // a step of their own.
+  std::unique_ptr<WholeStep> followed_;
+  std::int64_t followed_steps_ = 0;
   StepLoopControl control_;
   Scheme scheme_;              // of step_
   int starting_ = 0;           // trapezoidal steps left, where there are events

@@ -16,12 +16,13 @@ namespace tellegen {
 class WholeStepBuilder {
  public:
   WholeStepBuilder(const Network& network, const Storage& storage, const Scheme& scheme,
-                   const StepState& state, const StepOptions& options)
+                   const StepState& state, const StepOptions& options, std::span<const Expr> totals)
       : network_(network),
         system_(*network.system),
         storage_(storage),
         scheme_(scheme),
         options_(options),
+        totals_(totals.begin(), totals.end()),
         pool_(*system_.model->pool),
         list_(pool_) {
     declare_inputs(state);
@@ -53,6 +54,13 @@ class WholeStepBuilder {
           if (canonical_[r.rate] == r.rate) rate_value[r.rate] = projected_rate(r, rate_value);
       for (std::size_t k = 0; k < rates; ++k)
         if (canonical_[k] == static_cast<int>(k)) rate_root[k] = add_root(rate_value[k], 3);
+    }
+    // Integrals over the run: the method's formula, solved for the new value.
+    std::vector<int> total_root, integrand_root;
+    for (std::size_t k = 0; k < totals_.size(); ++k) {
+      const Expr integrand = list_.define(in_solution(totals_[k]));
+      integrand_root.push_back(add_root(integrand, 3));
+      total_root.push_back(add_root((integrand - total_history_[k]) * pow(alpha_, -1.0), 3));
     }
     // Iterates, exponentials and the size of the last change.
     std::vector<int> iterate_root, limited_root;
@@ -136,6 +144,13 @@ class WholeStepBuilder {
       for (int age = ages - 1; age > 0; --age) step.step_copies.push_back({past(age, k), past(age - 1, k)});
       step.step_copies.push_back({past(0, k), reg(value_root[k])});
     }
+    for (std::size_t k = 0; k < totals_.size(); ++k) {
+      step.step_copies.push_back({input_register.at(total_rate_[k]), reg(integrand_root[k])});
+      for (int age = 2; age >= 0; --age)
+        step.step_copies.push_back(
+            {input_register.at(total_past_[age][k]),
+             age > 0 ? input_register.at(total_past_[age - 1][k]) : reg(total_root[k])});
+    }
     for (std::size_t k = 0; k < iterate_inputs_.size(); ++k) {
       registers.iterates.push_back(input_register.at(iterate_inputs_[k]));
       registers.iterate_sources.push_back(reg(iterate_root[k]));
@@ -149,6 +164,11 @@ class WholeStepBuilder {
     for (std::size_t k = 0; k < rates; ++k) {
       for (int age = 0; age < 3; ++age) registers.value[age].push_back(past(age, canonical_[k]));
       registers.rate.push_back(input_register.at(rate_input_[canonical_[k]]));
+    }
+    for (std::size_t k = 0; k < totals_.size(); ++k) {
+      for (int age = 0; age < 3; ++age)
+        registers.value[age].push_back(input_register.at(total_past_[age][k]));
+      registers.rate.push_back(input_register.at(total_rate_[k]));
     }
     for (int root : output_root) step.outputs.push_back(reg(root));
     for (std::size_t k = 0; k < oscillators_.size(); ++k) {
@@ -220,6 +240,17 @@ class WholeStepBuilder {
       else if (scheme_.uses_rate)
         terms.push_back(scheme_.past_rate * rate_input_.back());
       history_.push_back(define(pool_.add(terms)));
+    }
+    for (std::size_t k = 0; k < totals_.size(); ++k) {
+      std::vector<Expr> terms;
+      for (int age = 0; age < 3; ++age) {
+        total_past_[age].push_back(input(fmt::format("~s{}.{}", age, k), 1, 0.0));
+        if (scheme_.past[age] != 0.0 || options_.events)
+          terms.push_back(past_factor_[age] * total_past_[age].back());
+      }
+      total_rate_.push_back(input(fmt::format("~sr.{}", k), 1, 0.0));
+      if (scheme_.uses_rate || options_.events) terms.push_back(rate_factor_ * total_rate_.back());
+      total_history_.push_back(define(pool_.add(terms)));
     }
     next_iterate_ = state.iterates.begin();
     next_previous_ = state.previous.begin();
@@ -499,6 +530,7 @@ class WholeStepBuilder {
   const Storage& storage_;
   const Scheme scheme_;
   const StepOptions options_;
+  const std::vector<Expr> totals_;
   Pool& pool_;
   Assignments list_;
   std::vector<ProgramInput> inputs_;
@@ -512,6 +544,7 @@ class WholeStepBuilder {
   };
   std::vector<Oscillator> oscillators_;
   std::vector<Expr> past_[3], rate_input_, history_;
+  std::vector<Expr> total_past_[3], total_rate_, total_history_;
   std::vector<int> canonical_;
   std::vector<Expr> iterate_inputs_, previous_inputs_;
   std::vector<double>::const_iterator next_iterate_, next_previous_;
@@ -529,9 +562,10 @@ StepProgram build_program(WholeStepBuilder& builder, std::span<const Expr> outpu
 }  // namespace
 
 WholeStep::WholeStep(const Network& network, const Storage& storage, const Scheme& scheme,
-                     std::span<const Expr> outputs, const StepState& state, const StepOptions& options)
+                     std::span<const Expr> outputs, const StepState& state, const StepOptions& options,
+                     std::span<const Expr> totals)
     : loop_(StepProgram{}) {
-  WholeStepBuilder builder(network, storage, scheme, state, options);
+  WholeStepBuilder builder(network, storage, scheme, state, options, totals);
   loop_ = StepLoop(build_program(builder, outputs, registers_));
   builder.fill_inputs(std::span(loop_.registers(), loop_.program().program.inputs.size()));
   load(state);

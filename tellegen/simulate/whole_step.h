@@ -19,9 +19,11 @@ namespace tellegen {
 
 class WholeStep {
  public:
-  // Outputs are expressions of column symbols and t.
+  // Outputs are expressions of column symbols and t; so are totals, integrands whose integrals are kept in
+  // `state` behind the differentiated variables.
   WholeStep(const Network& network, const Storage& storage, const Scheme& scheme,
-            std::span<const Expr> outputs, const StepState& state, const StepOptions& options);
+            std::span<const Expr> outputs, const StepState& state, const StepOptions& options,
+            std::span<const Expr> totals = {});
 
   StepLoop& loop() { return loop_; }
   void load(const StepState& state);

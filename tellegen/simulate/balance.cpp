@@ -1,0 +1,403 @@
+#include "tellegen/simulate/balance.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tellegen/model/observers.h"
+#include "tellegen/model/reading.h"
+#include "tellegen/simulate/discrete.h"
+#include "tellegen/simulate/network_integrator.h"
+
+namespace tellegen {
+namespace {
+
+constexpr std::int32_t largest_in_rows = 2000;  // columns; beyond, energies in every row would be felt
+
+std::string joules(double energy) {
+  const double size = std::abs(energy);
+  if (size >= 1e6) return fmt::format("{:.4g} MJ", energy * 1e-6);
+  if (size >= 1e3) return fmt::format("{:.4g} kJ", energy * 1e-3);
+  if (size >= 1.0 || size == 0.0) return fmt::format("{:.4g} J", energy);
+  if (size >= 1e-3) return fmt::format("{:.4g} mJ", energy * 1e3);
+  return fmt::format("{:.4g} uJ", energy * 1e6);
+}
+
+std::string percent(double fraction) { return fmt::format("{:.2g} %", 100.0 * fraction); }
+
+// One component as the account sees it.
+class ComponentEnergy {
+ public:
+  ComponentEnergy(const EquationSystem& system, int component)
+      : system_(system),
+        model_(*system.model),
+        component_(component),
+        kind_(model_.kinds[model_.components[component].kind]) {}
+
+  bool has_state() const {
+    const int g = system_.group_of[component_];
+    return g >= 0 && !system_.groups[g].rated.empty();
+  }
+  bool stores() const { return kind_.energy && !kind_.energy.is_number(0) && has_state(); }
+  bool is_source() const {
+    if (kind_.energy || kind_.edges.empty() || counts_magnetic()) return false;
+    if (kind_.fixes_node && !is("thermal", 0)) return false;
+    for (std::size_t e = 0; e < kind_.edges.size(); ++e)
+      if (const EdgeClass of = edge(e).edge_class;
+          of == EdgeClass::across_source || of == EdgeClass::through_source)
+        return true;
+    return false;
+  }
+  // Whether the energy follows from states alone, and all that changes it goes through edges.
+  bool known() const {
+    if (!kind_.energy || counts_magnetic()) return false;
+    const auto symbols = symbols_of(std::span(&kind_.energy, 1));
+    for (std::size_t p = 0; p < kind_.parameters.size(); ++p)
+      if (!model_.components[component_].values[p].constant &&
+          std::any_of(symbols.begin(), symbols.end(),
+                      [&](Expr s) { return s.name() == kind_.parameters[p].name; }))
+        return false;
+    return true;
+  }
+  // A heat capacity whose other end is a node (of the surroundings) takes its heat up all the same; what then
+  // seems to arrive there is no sink's.
+  bool between_nodes() const { return kind_.edges.size() == 1 && is("thermal", 0) && !at_datum(0); }
+  // Into the component, over all its edges.
+  Expr power() const {
+    Pool& pool = *model_.pool;
+    std::vector<Expr> terms;
+    for (std::size_t e = 0; e < kind_.edges.size(); ++e) {
+      const GraphEdge& at = edge(e);
+      const auto from = system_.node_column(at.from), to = system_.node_column(at.to);
+      const Expr through = column_symbol(
+          system_,
+          system_.through_column(EdgeIndex{system_.graph.first_edge[component_] + static_cast<int>(e)}));
+      if (is("thermal", e)) {
+        // A storage takes up heat where its kind says so, wherever its ports are joined to; what else ends on
+        // the datum is lost there.
+        const bool comes = stores() ? kind_.edges[e].to < 0 || kind_.edges.size() == 1 : to < 0;
+        const bool goes = stores() ? kind_.edges[e].from < 0 : from < 0;
+        if (comes != goes) terms.push_back(goes ? -through : through);
+      } else if (from != to) {
+        const Expr zero = pool.number(0);
+        terms.push_back(((from < 0 ? zero : column_symbol(system_, from)) -
+                         (to < 0 ? zero : column_symbol(system_, to))) *
+                        through);
+      }
+    }
+    if (kind_.loss) terms.push_back(-in_columns(system_, in_full_names(model_, component_, kind_.loss)));
+    return terms.empty() ? pool.number(0) : pool.add(terms);
+  }
+  Expr energy() const { return in_full_names(model_, component_, kind_.energy); }  // in full names
+  const std::string& name() const { return model_.components[component_].name; }
+  bool is_plain() const { return !kind_.edges.empty() && !is_observer(kind_); }
+
+ private:
+  const GraphEdge& edge(std::size_t e) const {
+    return system_.graph.edges[static_cast<std::size_t>(system_.graph.first_edge[component_]) + e];
+  }
+  bool is(std::string_view domain, std::size_t e) const {
+    return model_.domains[kind_.edges[e].domain].name == domain;
+  }
+  bool at_datum(std::size_t e) const {
+    return system_.node_column(edge(e).from) < 0 || system_.node_column(edge(e).to) < 0;
+  }
+  bool counts_magnetic() const {
+    for (std::size_t e = 0; e < kind_.edges.size(); ++e)
+      if (is("magnetic", e)) return true;
+    return false;
+  }
+  const EquationSystem& system_;
+  const Model& model_;
+  const int component_;
+  const Kind& kind_;
+};
+
+// Keeps totals beside a network's steps by the formula of each.
+class NetworkTotals : public StepListener {
+ public:
+  NetworkTotals(const Problem& problem, std::int64_t steps)
+      : formulas_(*problem.system, with_energy(problem)),
+        end_(problem.step * static_cast<double>(steps) * (1 - 1e-9)),
+        x_(problem.system->size()),
+        now_(formulas_.size()) {
+    const auto all = with_energy(problem);
+    for (Expr s : symbols_of(all))
+      if (s.name() != "t") columns_.push_back(static_cast<std::int32_t>(std::stol(s.name().substr(1))));
+    for (auto& values : value_) values.assign(problem.totals.size(), 0.0);
+    rate_ = problem.totals_start;
+    totals.steps = steps;
+  }
+  void stepped(NetworkStep& step, const Scheme& scheme, double t, double length) override {
+    if (done_) return;
+    if (!step.knows_columns()) step.want_columns(columns_);
+    step.columns(x_);
+    formulas_.evaluate(x_, t, now_.data());
+    for (std::size_t k = 0; k < rate_.size(); ++k) {
+      const double history = scheme.past[0] * value_[0][k] + scheme.past[1] * value_[1][k] +
+                             scheme.past[2] * value_[2][k] + scheme.past_rate * rate_[k];
+      value_[2][k] = value_[1][k];
+      value_[1][k] = value_[0][k];
+      value_[0][k] = (now_[k] - history) / scheme.alpha;
+      rate_[k] = now_[k];
+    }
+    exchanged_ += now_.back() * length;
+    if (t < end_) return;
+    done_ = true;
+    totals.values = value_[0];
+    totals.stored = now_[now_.size() - 2];
+    totals.exchanged = exchanged_;
+  }
+  void updated(double, std::span<const int>, std::span<const double>, std::span<const double>,
+               bool) override {}
+  Totals totals;
+
+ private:
+  static std::vector<Expr> with_energy(const Problem& problem) {
+    std::vector<Expr> all = problem.totals;
+    all.push_back(problem.stored);
+    all.push_back(problem.exchanged);
+    return all;
+  }
+  ColumnFormulas formulas_;
+  double end_, exchanged_ = 0.0;
+  bool done_ = false;
+  std::vector<std::int32_t> columns_;
+  std::vector<double> x_, now_, value_[3], rate_;
+};
+
+class FollowedNetwork : public Integrator {
+ public:
+  FollowedNetwork(const Problem& problem, Network network, std::int64_t steps)
+      : totals_(problem, steps), inner_(problem, std::move(network), &totals_) {}
+  std::int64_t advance(std::int64_t samples, double* rows) override { return inner_.advance(samples, rows); }
+  void set_input(int input, double value) override { inner_.set_input(input, value); }
+  std::optional<double> ended() const override { return inner_.ended(); }
+  std::string failure() const override { return inner_.failure(); }
+  Statistics statistics() const override { return inner_.statistics(); }
+  Totals totals() const override { return totals_.totals; }
+
+ private:
+  NetworkTotals totals_;
+  NetworkIntegrator inner_;
+};
+
+}  // namespace
+
+std::unique_ptr<Integrator> followed_network(const Problem& problem, Network network) {
+  const auto samples =
+      static_cast<std::int64_t>(std::floor(problem.options.stop / problem.step * (1 + 1e-9))) /
+      problem.stride;
+  // Three in a hundred, and no fewer than sixty where there are as many.
+  const std::int64_t followed =
+      std::min(samples, std::max((samples * 3 + 99) / 100, (60 + problem.stride - 1) / problem.stride));
+  return std::make_unique<FollowedNetwork>(problem, std::move(network), followed * problem.stride);
+}
+
+double balance_bound(const SimulationOptions& options) {
+  if (options.method == "adaptive") return std::clamp(1000 * options.tolerance, 1e-3, 1e-2);
+  return options.method == "bdf1" ? 0.05 : 0.01;
+}
+
+EnergyAccount::EnergyAccount(const EquationSystem& system, bool by_component)
+    : system_(system), by_component_(by_component) {
+  const Model& model = *system.model;
+  Pool& pool = *model.pool;
+  std::vector<Expr> energies;
+  for (int c = 0; c < static_cast<int>(model.components.size()); ++c) {
+    const ComponentEnergy component(system, c);
+    if (!component.is_plain()) continue;
+    if (component.is_source()) sources_.push_back(component.power());
+    if (component.stores() && component.known()) {
+      stores_.push_back({component.name(), component.power(), {}});
+      if (component.between_nodes()) sources_.push_back(-stores_.back().power);
+      energies.push_back(component.energy());
+      if (by_component) stores_.back().energy = in_columns(system, energies.back());
+    } else if (component.stores() ||
+               (component.has_state() && !model.kinds[model.components[c].kind].energy)) {
+      unknown_.push_back(component.name());
+    }
+  }
+  if (by_component)
+    for (const Store& store : stores_) energies_.push_back(store.energy);
+  else if (!stores_.empty())
+    energies_.push_back(in_columns(system, pool.add(energies)));
+  add_powers(system);
+}
+
+// Sums over the edges of each domain in which there are two at least.
+void EnergyAccount::add_powers(const EquationSystem& system) {
+  Pool& pool = *system.model->pool;
+  const Model& model = *system.model;
+  const auto value = [&](std::int32_t column) {
+    return column < 0 ? pool.number(0) : column_symbol(system, column);
+  };
+  for (std::size_t d = 0; d < model.domains.size(); ++d) {
+    std::vector<Expr> powers, sizes;
+    for (std::int32_t e = 0; e < system.graph.edge_count(); ++e) {
+      const GraphEdge& edge = system.graph.edges[e];
+      const Kind& kind = model.kinds[model.components[edge.component].kind];
+      if (kind.edges[edge.edge].domain != static_cast<int>(d)) continue;
+      const Expr power = (value(system.node_column(edge.from)) - value(system.node_column(edge.to))) *
+                         value(system.through_column(EdgeIndex{e}));
+      powers.push_back(power);
+      sizes.push_back(pool.call("abs", {power}));
+    }
+    if (powers.size() < 2) continue;
+    domains_.push_back(model.domains[d].name);
+    sums_.push_back(pool.add(powers));
+    sums_.push_back(pool.add(sizes));
+  }
+}
+
+void EnergyAccount::add_to(Problem& problem, bool powers) {
+  Pool& pool = *system_.model->pool;
+  first_output_ = problem.outputs.size();
+  powers_ = powers && system_.size() <= largest_in_rows;
+  if (!stores_.empty()) {
+    std::vector<Expr> sources = sources_, sizes;
+    for (Expr& p : sources) {
+      sizes.push_back(pool.call("abs", {p}));
+      p = -p;
+    }
+    std::vector<Expr> into;
+    for (const Store& store : stores_) {
+      into.push_back(store.power);
+      sizes.push_back(pool.call("abs", {store.power}));
+    }
+    problem.totals = {sources.empty() ? pool.number(0) : pool.add(sources)};
+    if (by_component_)
+      problem.totals.insert(problem.totals.end(), into.begin(), into.end());
+    else
+      problem.totals.push_back(pool.add(into));
+    problem.totals_start.resize(problem.totals.size());
+    ColumnFormulas(system_, problem.totals)
+        .evaluate(problem.initial.x, just_after_start, problem.totals_start.data());
+    problem.stored = pool.add(energies_);
+    energy_in_rows_ = system_.size() <= largest_in_rows;
+    problem.exchanged = pool.add(sizes);
+    if (energy_in_rows_) {
+      problem.outputs.insert(problem.outputs.end(), energies_.begin(), energies_.end());
+      problem.outputs.push_back(problem.exchanged);
+    }
+  }
+  if (powers_) problem.outputs.insert(problem.outputs.end(), sums_.begin(), sums_.end());
+}
+
+EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& integrator,
+                                     std::span<const double> rows, std::span<const double> t) const {
+  EnergyBalance result;
+  result.unknown = unknown_;
+  result.bound = balance_bound(problem.options);
+  const std::size_t width = problem.outputs.size();
+  const auto at = [&](std::size_t row, std::size_t output) { return rows[row * width + output]; };
+
+  if (powers_ && !sums_.empty() && t.size() > 1) {
+    result.power_checked = true;
+    const std::size_t first = width - sums_.size();
+    for (std::size_t d = 0; d < domains_.size(); ++d) {
+      double size = 0.0, largest = 0.0, when = 0.0;
+      for (std::size_t row = 1; row < t.size(); ++row) {
+        size = std::max(size, at(row, first + 2 * d + 1));
+        if (const double sum = std::abs(at(row, first + 2 * d)); sum > largest) largest = sum, when = t[row];
+      }
+      if (size == 0.0 || largest / size <= result.power_error) continue;
+      result.power_error = largest / size;
+      result.power_error_at = when;
+      result.power_error_domain = domains_[d];
+    }
+  }
+
+  if (stores_.empty()) {
+    result.reason = unknown_.empty() ? "nothing stores energy but magnetic fields, which are not counted"
+                                     : "no energy of a storage is known";
+    return result;
+  }
+  const Totals totals = integrator.totals();
+  if (totals.values.empty()) {
+    result.reason = problem.options.method == "exact" ? "method exact takes no steps that could be wrong"
+                                                      : "the run ended before anything was summed up";
+    return result;
+  }
+  const std::size_t row =
+      totals.steps < 0 ? t.size() - 1 : static_cast<std::size_t>(totals.steps / problem.stride);
+  if (row >= t.size() || row == 0) {
+    result.reason = "the run ended before anything was summed up";
+    return result;
+  }
+  result.checked = true;
+  result.until = t[row];
+  result.delivered = totals.values[0];
+  const std::size_t count = totals.values.size() - 1;
+  // The yardstick needs no more than what the rows show.
+  if (totals.exchanged) {
+    result.exchanged = *totals.exchanged;
+  } else {
+    for (std::size_t k = 1; k <= row; ++k) {
+      const std::size_t output = first_output_ + count;
+      result.exchanged += 0.5 * (at(k - 1, output) + at(k, output)) * (t[k] - t[k - 1]);
+    }
+  }
+  std::vector<double> start(energies_.size());
+  ColumnFormulas(system_, energies_).evaluate(problem.initial.x, 0.0, start.data());
+  double level = 0.0;
+  for (std::size_t k = 0; k < count; ++k) {
+    result.flown_in += totals.values[1 + k];
+    double end = 0.0;
+    if (energy_in_rows_)
+      end = at(row, first_output_ + k);
+    else if (count == 1 && totals.stored)
+      end = *totals.stored;
+    result.stored += end - start[k];
+    level += std::abs(end) + std::abs(start[k]);
+    if (by_component_ || stores_.size() == 1)
+      result.shares.push_back({stores_[k].name, end - start[k], totals.values[1 + k]});
+  }
+  std::stable_sort(result.shares.begin(), result.shares.end(),
+                   [](const EnergyShare& a, const EnergyShare& b) {
+                     return std::abs(a.stored - a.flown_in) > std::abs(b.stored - b.flown_in);
+                   });
+  // What rounding leaves of the energies themselves is no error.
+  const double scale = result.exchanged + 1e-9 * level;
+  result.error = scale > 0.0 ? std::abs(result.flown_in - result.stored) / scale : 0.0;
+  return result;
+}
+
+std::string EnergyBalance::brief() const {
+  std::string text = "energy balance: ";
+  if (checked) {
+    text += fmt::format(
+        "{} delivered by sources, {} stored, {} dissipated or converted; it closes to {} of the {} exchanged",
+        joules(delivered), joules(stored), joules(delivered - flown_in), percent(error), joules(exchanged));
+  } else {
+    text += "not checked, " + reason;
+  }
+  return text;
+}
+
+std::string EnergyBalance::warning() const {
+  std::string text;
+  if (checked && !(error <= bound)) {
+    text = fmt::format(
+        "the energy balance does not close: {} flowed into storages and {} is stored, a difference of {} of "
+        "the "
+        "energy exchanged until t = {:.6g} s (bound {})",
+        joules(flown_in), joules(stored), percent(error), until, percent(bound));
+    if (!shares.empty())
+      text += fmt::format("; the largest share is that of '{}': {} flowed in, {} is stored",
+                          shares[0].component, joules(shares[0].flown_in), joules(shares[0].stored));
+    text += "; shorten the step, or compare with --verify";
+  }
+  if (power_checked && !(power_error <= power_bound)) {
+    if (!text.empty()) text += "\nwarning: ";
+    text += fmt::format(
+        "the powers of the {} edges add up to {} of their magnitudes at t = {:.6g} s: the network's "
+        "equations are "
+        "not solved there",
+        power_error_domain, percent(power_error), power_error_at);
+  }
+  return text;
+}
+
+}  // namespace tellegen
