@@ -527,7 +527,7 @@ Estimate judged_estimate(const Model& model, const Record& record, const Estimat
       for (const InconsistentStretch& stretch : best.estimate.inconsistent)
         settled = std::max(settled, stretch.last);
       const double away = found->fault.c / found->fault.j;
-      if (best.faults.empty() && !rerun && 4 * settled < best.record.steps) {
+      if (best.faults.empty() && !rerun && 2 * settled < best.record.steps) {
         Estimate e = std::move(best.estimate);
         inflate(e, true);
         e.warnings.push_back(fmt::format(
