@@ -6,6 +6,7 @@
 
 #include "tellegen/equations/sensitivity_graph.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/sensitivity/jump_watch.h"
 #include "tellegen/simulate/initial.h"
 #include "tellegen/simulate/start_derivatives.h"
 
@@ -88,6 +89,12 @@ RunDerivatives combined_forward_run(const Model& model, const RunRequest& reques
   result.method = fmt::format("forward, the sensitivity graph beside the model, {}", method);
   result.failure = run.failure;
   result.t = run.t;
+  const EquationSystem system = build_system(model);
+  for (const std::string& choice : JumpWatch(system, request.wrt).names())
+    result.warnings.push_back(fmt::format(
+        "where {} switches, derivatives of method '{}' leave out that parameters move the time of "
+        "it; method adaptive has it",
+        choice, method));
   if (!run.failure.empty()) return result;
   result.end_time = run.end_time;
   result.end_time_gradient.assign(count, 0.0);

@@ -84,6 +84,13 @@ JumpWatch::JumpWatch(const EquationSystem& system, std::span<const int> wrt) {
   now_.resize(formulas.size());
 }
 
+std::vector<std::string> JumpWatch::names() const {
+  std::vector<std::string> list;
+  for (const Choice& c : choices_)
+    if (std::find(list.begin(), list.end(), c.where) == list.end()) list.push_back(c.where);
+  return list;
+}
+
 void JumpWatch::look(std::span<const double> x, double t) {
   if (choices_.empty()) return;
   before_ = now_;

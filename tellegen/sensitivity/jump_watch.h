@@ -18,6 +18,7 @@ class JumpWatch {
   bool looks() const { return !choices_.empty(); }
   void look(std::span<const double> x, double t);
   const std::vector<std::string>& warnings() const { return warnings_; }
+  std::vector<std::string> names() const;  // of all choices, whether they switch or not
 
  private:
   struct Choice {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "tellegen/model/read.h"
 #include "tellegen/sensitivity/study.h"
@@ -98,6 +99,29 @@ TEST(MovingEvents, fixed_steps_warn_of_a_condition_of_an_equation) {
       ASSERT_EQ(d.warnings.size(), 1u) << method;
       EXPECT_NE(d.warnings[0].find("b.v > 0.9"), std::string::npos) << d.warnings[0];
     }
+}
+
+// x' = p f(x) with a step in f: only adaptive has the derivative, the others say so.
+TEST(MovingEvents, functions_that_jump) {
+  for (const char* factor :
+       {"1 + 2*(x.y > 0.33)", "1 + floor(3*x.y)", "2 + sign(x.y - 0.33)", "1 + mod(3*x.y, 1)"}) {
+    SCOPED_TRACE(factor);
+    const std::string text = std::string("[parameters]\np = 0.7\n[components]\n") +
+                             "x = { kind = \"signals.integrator\", u = \"p*(" + factor + ")\" }\n" +
+                             "[objectives]\ne = { end = \"x.y\" }\n[simulation]\nstep = 1e-2\nstop = 1\n";
+    for (const char* method : {"bdf2", "tr", "rk4"})
+      EXPECT_EQ(derivatives({text, method}, {"e"}, {"p"}).warnings.size(), 1u) << method;
+    if (!has_adaptive()) continue;
+    const StudyResult d = derivatives({text + "tolerance = 1e-9\n", "adaptive"}, {"e"}, {"p"});
+    EXPECT_TRUE(d.warnings.empty());
+    // The solution depends on p t alone: dx/dp = x'/p.
+    const double x = d.values[0];
+    const std::map<std::string, double> slope{{"1 + 2*(x.y > 0.33)", 3.0},
+                                              {"1 + floor(3*x.y)", 1 + std::floor(3 * x)},
+                                              {"2 + sign(x.y - 0.33)", 3.0},
+                                              {"1 + mod(3*x.y, 1)", 1 + std::fmod(3 * x, 1.0)}};
+    EXPECT_NEAR(d.gradient[0] / slope.at(factor), 1.0, 1e-4);
+  }
 }
 
 // The comparison with the carrier changes where the carrier is reset; only the other edges move.
