@@ -119,6 +119,10 @@ struct CalibrateReport {
   std::vector<std::string> written;
 };
 
+bool accepted(const CalibrateReport& report) {
+  return report.result.good() && (report.request.anyway || report.result.consistent());
+}
+
 std::string coordinate_word(const CalibratedParameter& p, const std::string& name) {
   return p.coordinate == ModelUnknown::Coordinate::inverse     ? "1/" + name
          : p.coordinate == ModelUnknown::Coordinate::logarithm ? "log " + name
@@ -188,13 +192,16 @@ void print_stage(const CalibrateReport& report, std::size_t k) {
 
 Json to_json(const CalibrateReport& report) {
   Json json{{"model", report.model.name},  {"file", report.request.file},     {"data", report.request.data},
-            {"rows", report.record.steps}, {"step", report.record.step},      {"good", report.result.good()},
+            {"rows", report.record.steps}, {"step", report.record.step},      {"good", accepted(report)},
             {"seed", report.request.seed}, {"remarks", report.record.remarks}};
   auto& stages = json["stages"] = Json::array();
   for (const StageResult& stage : report.result.stages) {
     Json told{{"failure", stage.failure},
               {"readings", stage.readings},
               {"chi_square", json_number(stage.chi_square)},
+              {"chi_square_interval", {stage.interval.low, stage.interval.high}},
+              {"misfit", stage.misfit},
+              {"inflation", stage.inflation},
               {"method", stage.method},
               {"seconds", stage.seconds},
               {"open", stage.open},
@@ -275,9 +282,9 @@ Chart path_chart(const CalibrateReport& report) {
 
 void write_files(CalibrateReport& report) {
   const CalibrateRequest& request = report.request;
-  // What did not converge is kept under another name.
+  // What did not converge, or does not fit, is kept under another name.
   const auto target = [&](const std::string& path) {
-    return !report.result.good() && !is_stream(path) ? partial_path(path) : fs::path(path);
+    return !accepted(report) && !is_stream(path) ? partial_path(path) : fs::path(path);
   };
   try {
     if (!request.output.empty()) {
@@ -335,6 +342,24 @@ Record part_of(const Record& record, const CalibrationStage& stage) {
   return part;
 }
 
+// What would explain a misfit.
+[[noreturn]] void refuse_misfit(const CalibrateReport& report) {
+  std::vector<std::string> details;
+  bool larger = false;
+  for (const StageResult& stage : report.result.stages)
+    if (!stage.misfit.empty()) {
+      details.push_back(stage.misfit);
+      larger = larger || stage.inflation > 1.0;
+    }
+  details.emplace_back(larger
+                           ? "the data, the model or the noise of [sensors] is wrong; see units, columns and "
+                             "what inputs are between rows (interpolation)"
+                           : "the noise of [sensors] is larger than that of the readings, or the readings "
+                             "were smoothed");
+  details.emplace_back("--anyway takes the result as it is");
+  throw StudyError(report.request.file, "the model does not fit the record", details);
+}
+
 void calibrate_command(const CalibrateRequest& request) {
   check_request(request);
   Model model = read_study_model(tellegen_calibrate, request);
@@ -369,6 +394,12 @@ void calibrate_command(const CalibrateRequest& request) {
   write_files(report);
   if (!write_json(tellegen_calibrate, request, json_text(to_json(report)))) {
     fmt::print("{}, {} rows every {:g} s\n\n", model.name, record.steps, record.step);
+    for (const StageResult& stage : result.stages)
+      if (!stage.misfit.empty()) fmt::print("the model does not fit the record: {}\n", stage.misfit);
+    for (const StageResult& stage : result.stages)
+      if (stage.inflation > 1.0)
+        fmt::print("standard deviations are multiplied by {:.3g}, the root of chi-square\n", stage.inflation);
+    if (!result.consistent()) fmt::print("\n");
     for (const std::string& remark : record.remarks) fmt::print("{}\n", remark);
     for (std::size_t k = 0; k < result.stages.size(); ++k) print_stage(report, k);
     for (const std::string& file : report.written) fmt::print("wrote {}\n", file);
@@ -382,6 +413,7 @@ void calibrate_command(const CalibrateRequest& request) {
                                            : "tellegen check --estimate tells what can be known");
       throw StudyError(request.file, stage.failure, details);
     }
+  if (!request.anyway && !result.consistent()) refuse_misfit(report);
 }
 
 }  // namespace
@@ -427,7 +459,10 @@ void add_calibrate(CLI::App& command) {
       ->type_name("COUNT")
       ->check(not_positive_count)
       ->group(how);
-  command.add_flag("--anyway", r.anyway, "go on where the readings do not tell enough")->group(how);
+  command
+      .add_flag("--anyway", r.anyway,
+                "continue where the readings do not tell enough, and take a result that does not fit")
+      ->group(how);
   command.add_flag("--prior", r.prior, "starts with a deviation in [unknowns] count as readings")->group(how);
   command
       .add_option("--robust", r.robust,

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/text.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/realtime/row_writer.h"
 
 namespace tellegen {
 namespace {
@@ -38,6 +39,13 @@ class StopSignals {
 
  private:
   struct sigaction before_[2];
+};
+
+struct StreamSink : RowSink {
+  explicit StreamSink(CsvStream& to) : stream(to) {}
+  void row(double time, std::span<const double> values) override { stream.row(time, values); }
+  void flush() override { stream.flush(); }
+  CsvStream& stream;
 };
 
 std::string input_list(const Simulation& simulation) {
@@ -78,6 +86,12 @@ CLI::Option* add_realtime_options(CLI::App& command, RealtimeRequest& request) {
   };
   auto* listen = add(command.add_option("--listen", request.listen, "take inputs from there"),
                      "udp:[HOST:]PORT|unix:PATH");
+  add(command.add_option(
+          "--from", request.from,
+          "take inputs from this sender alone, or from any; if not given, from the first whose "
+          "packet is valid"),
+      "udp:HOST:PORT|unix:PATH|any")
+      ->needs(listen);
   add(command.add_option("--send", request.send, "send outputs there, every sample"),
       "udp:[HOST:]PORT|unix:PATH");
   add(command.add_option("--external", request.external,
@@ -102,7 +116,7 @@ CLI::Option* add_realtime_options(CLI::App& command, RealtimeRequest& request) {
 }
 
 void check_addresses(const RealtimeRequest& request) {
-  for (const std::string& text : {request.listen, request.send})
+  for (const std::string& text : {request.listen, request.send, request.from == "any" ? "" : request.from})
     if (!text.empty()) const Address address(text);
 }
 
@@ -125,14 +139,19 @@ std::vector<std::string> make_external(const RealtimeRequest& request, Model& mo
   return names;
 }
 
-RealtimeRun run_in_real_time(const RealtimeRequest& request, Simulation& simulation) {
+RealtimeRun run_in_real_time(const RealtimeRequest& request, Simulation& simulation, CsvStream* stream) {
   const auto address = [](const std::string& text) {
     return text.empty() ? std::nullopt : std::optional<Address>(text);
   };
   std::optional<Exchange> exchange;
+  AllowedSender allowed;
+  if (request.from == "any")
+    allowed.who = AllowedSender::Who::anybody;
+  else if (!request.from.empty())
+    allowed = {AllowedSender::Who::one, address(request.from)};
   if (!request.listen.empty() || !request.send.empty())
     exchange.emplace(address(request.listen), address(request.send),
-                     simulation.problem().options.external.size(), simulation.outputs().size());
+                     simulation.problem().options.external.size(), simulation.outputs().size(), allowed);
   const double stop = simulation.problem().options.stop;
   fmt::print(stderr, "{}, a period of {}\n",
              std::isfinite(stop) ? fmt::format("until t = {:g} s", stop) : "until Ctrl-C",
@@ -140,10 +159,12 @@ RealtimeRun run_in_real_time(const RealtimeRequest& request, Simulation& simulat
   if (!request.listen.empty())
     fmt::print(stderr, "inputs from {}: {}\n", request.listen, input_list(simulation));
   if (!request.send.empty()) fmt::print(stderr, "outputs to {}: {}\n", request.send, output_list(simulation));
+  std::optional<StreamSink> sink;
+  if (stream) sink.emplace(*stream);
   MonotonicClock clock;
   const StopSignals signals;
   return run_realtime(simulation, {.priority = request.priority, .lock_memory = request.lock_memory},
-                      exchange ? &*exchange : nullptr, clock, asked_to_stop);
+                      exchange ? &*exchange : nullptr, clock, asked_to_stop, sink ? &*sink : nullptr);
 }
 
 std::string too_many_missed(const RealtimeRequest& request, const RealtimeReport& report) {
@@ -159,13 +180,15 @@ nlohmann::ordered_json to_json(const RealtimeReport& report) {
                               {"missed", report.missed},
                               {"interrupted", report.interrupted},
                               {"kept_from", report.kept_from},
+                              {"rows_not_written", report.not_written},
                               {"lateness", to_json(report.lateness)},
                               {"execution", to_json(report.execution)}};
   if (report.listened)
-    json["packets_in"] = {{"received", p.received},   {"lost", p.lost},
-                          {"late", p.late},           {"duplicate", p.duplicate},
-                          {"malformed", p.malformed}, {"superseded", p.superseded},
-                          {"restarts", p.restarts},   {"held_periods", p.held}};
+    json["packets_in"] = {
+        {"received", p.received},   {"lost", p.lost},           {"late", p.late},
+        {"duplicate", p.duplicate}, {"malformed", p.malformed}, {"superseded", p.superseded},
+        {"restarts", p.restarts},   {"foreign", p.foreign},     {"foreign_sender", report.foreign_sender},
+        {"held_periods", p.held}};
   if (report.sent) json["packets_out"] = {{"sent", p.sent}, {"not_sent", p.unsent}};
   return json;
 }

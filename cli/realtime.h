@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "tellegen/realtime/realtime.h"
+#include "tellegen/results/csv_stream.h"
 
 namespace tellegen {
 
 // The command line as it was typed.
 struct RealtimeRequest {
   bool on = false, lock_memory = false;
-  std::string listen, send, external;
+  std::string listen, from, send, external;
   int priority = 0;
   std::optional<std::int64_t> max_miss;
 };
@@ -29,8 +30,9 @@ void check_addresses(const RealtimeRequest& request);
 // named.
 std::vector<std::string> make_external(const RealtimeRequest& request, Model& model);
 
-// Until the simulation's stop, SIGINT or SIGTERM. Says on standard error what it waits for.
-RealtimeRun run_in_real_time(const RealtimeRequest& request, Simulation& simulation);
+// Until the simulation's stop, SIGINT or SIGTERM. Says on standard error what it waits for. Rows go to the
+// stream as they are made; it may be absent.
+RealtimeRun run_in_real_time(const RealtimeRequest& request, Simulation& simulation, CsvStream* stream);
 
 // Why the run is no success though it ended: more missed deadlines than allowed. Empty otherwise.
 std::string too_many_missed(const RealtimeRequest& request, const RealtimeReport& report);

@@ -90,15 +90,40 @@ void write_trajectory(const fs::path& path, const Trajectory& trajectory) {
     write_csv(path, trajectory);
 }
 
+// Rows of a real-time run reach the disk as they are made: under the name of a partial result until it ends.
+std::unique_ptr<CsvStream> open_stream(const SimulateRequest& request, const Simulation& simulation) {
+  std::vector<std::string> names, units;
+  for (const OutputColumn& column : simulation.outputs()) {
+    names.push_back(column.name);
+    units.push_back(column.unit);
+  }
+  try {
+    const fs::path path = partial_path(fs::path(request.output).replace_extension(".csv"));
+    return std::make_unique<CsvStream>(path, names, units);
+  } catch (const std::runtime_error& error) {
+    throw command_fault(tellegen_simulate, "T402", error.what());
+  }
+}
+
 // Everything asked for, complete or (of a run that failed half-way) under the .partial names.
-void write_files(const SimulateRequest& request, const Trajectory* reference, bool partial,
-                 RunReport& report) {
+void write_files(const SimulateRequest& request, const Trajectory* reference, bool partial, RunReport& report,
+                 CsvStream* stream) {
   const auto target = [&](const std::string& path) {
     return partial && !is_stream(path) ? partial_path(path) : fs::path(path);
   };
   try {
     if (!request.output.empty()) {
-      write_trajectory(target(request.output), report.trajectory);
+      const fs::path output = target(request.output);
+      if (stream) stream->close();
+      // Of a long run in real time only the stream has every row.
+      if (stream && output.extension() == ".csv" && report.realtime->kept_from > 0.0 &&
+          report.realtime->write_failure.empty()) {
+        if (stream->path() != output) fs::rename(stream->path(), output);
+      } else {
+        write_trajectory(output, report.trajectory);
+        if (stream && stream->path() != output) fs::remove(stream->path());
+        if (report.realtime) report.realtime->streamed = false;
+      }
       report.written.push_back(target(request.output).string());
     }
     if (!request.plot.empty() && report.trajectory.rows() > 1) {  // one point is no picture
@@ -182,13 +207,15 @@ void simulate(const SimulateRequest& request) {
   std::optional<Trajectory> reference;
   if (!request.compare.empty()) reference = read_reference(request.compare, columns, report.options);
 
+  std::unique_ptr<CsvStream> stream;  // of a real-time run
   try {
     if (request.wants_reference) {
       solve_reference(system, request.agreement, columns, report);
     } else {
       Simulation simulation(system, report.options, columns);
       if (request.realtime.on) {
-        RealtimeRun run = run_in_real_time(request.realtime, simulation);
+        if (!request.output.empty() && !is_stream(request.output)) stream = open_stream(request, simulation);
+        RealtimeRun run = run_in_real_time(request.realtime, simulation, stream.get());
         report.summary = std::move(run.result);
         report.realtime = std::move(run.report);
       } else {
@@ -210,7 +237,7 @@ void simulate(const SimulateRequest& request) {
                        std::move(result.values)};
   const bool failed = !result.failure.empty();
   if (reference && !failed) report.errors = compare(report.trajectory, *reference);
-  write_files(request, reference ? &*reference : nullptr, failed, report);
+  write_files(request, reference ? &*reference : nullptr, failed, report, stream.get());
   if (!failed || (request.wants_json && request.json.empty())) print(request, report);
   if (!failed && report.realtime)
     if (const std::string why = too_many_missed(request.realtime, *report.realtime); !why.empty())

@@ -163,6 +163,61 @@ TEST(Loopback, what_is_lost_late_and_malformed_is_counted_and_the_rest_is_in_for
   for (std::size_t k = 0; k < seen.size(); ++k) EXPECT_EQ(run.at(k, 0), seen[k]) << k;  // what was sent
 }
 
+TEST(Loopback, a_second_sender_is_refused_and_counted) {
+  const std::string model_port = free_port();
+  const Port first, second;
+  const Running running = start_program({"simulate", rc, "--realtime", "--stop", "1s", "--listen",
+                                         "udp:" + model_port, "--send", "udp:" + first.number(), "--json"});
+  sockaddr_in model = first.name;
+  model.sin_port = htons(static_cast<std::uint16_t>(std::stoi(model_port)));
+  const auto put = [&](const Port& from, std::uint64_t sequence, double value) {
+    unsigned char bytes[TELLEGEN_PACKET_SIZE(1)];
+    const tellegen_packet head{sequence, 0.0, 0, 1};
+    const std::size_t size = tellegen_packet_write(bytes, &head, &value);
+    sendto(from.wire, bytes, size, 0, reinterpret_cast<sockaddr*>(&model), sizeof model);
+  };
+  pollfd waiting{first.wire, POLLIN, 0};
+  for (int k = 0; k < 100; ++k) {
+    ASSERT_EQ(poll(&waiting, 1, 30'000), 1);
+    unsigned char bytes[100];
+    ASSERT_GT(recv(first.wire, bytes, sizeof bytes, 0), 0);
+    if (k == 10) put(first, 1, 2.0);
+    if (k == 50) put(second, 2, 77.0);
+  }
+  const Ran ran = wait_for(running);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json in = json::parse(ran.out).at("realtime").at("packets_in");
+  EXPECT_EQ(in.at("received"), 1);
+  EXPECT_EQ(in.at("foreign"), 1);
+  EXPECT_EQ(in.at("foreign_sender"), "udp:127.0.0.1:" + second.number());
+}
+
+TEST(Loopback, a_run_that_is_killed_leaves_the_rows_it_had) {
+  const TestFolder folder;
+  const Port own;
+  const Running running = start_program({"simulate", rc, "--realtime", "--stop", "inf", "--send",
+                                         "udp:" + own.number(), "--output", (folder / "run.csv").string()});
+  std::size_t made = 0;
+  pollfd waiting{own.wire, POLLIN, 0};
+  while (made < 600 && poll(&waiting, 1, 30'000) == 1) {
+    unsigned char bytes[100];
+    made += recv(own.wire, bytes, sizeof bytes, 0) > 0;
+  }
+  kill(running.child, SIGKILL);
+  EXPECT_EQ(wait_for(running).code, 128 + SIGKILL);
+  EXPECT_EQ(made, 600u);
+  EXPECT_FALSE(fs::exists(folder / "run.csv"));
+  const Trajectory left = read_csv(folder / "run.partial.csv");
+  EXPECT_GT(left.rows(), 200u);  // all but those of the last moments: 600 periods of 1 ms
+  for (std::size_t k = 0; k < left.rows(); ++k) EXPECT_DOUBLE_EQ(left.t[k], 1e-3 * static_cast<double>(k));
+  // A run that ends has its file, and nothing beside it.
+  const Ran ran = run_program(
+      {"simulate", rc, "--realtime", "--stop", "100ms", "--output", (folder / "run.csv").string()});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(read_csv(folder / "run.csv").rows(), 101u);
+  EXPECT_FALSE(fs::exists(folder / "run.partial.csv"));
+}
+
 TEST(Loopback, more_missed_deadlines_than_allowed_are_a_failed_study) {
   const Ran ran = run_program(
       {"simulate", rc, "--realtime", "--step", "1ns", "--stop", "1us", "--max-miss", "3", "--json"});

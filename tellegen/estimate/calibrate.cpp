@@ -14,6 +14,7 @@
 #include "tellegen/estimate/statistics.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/model/time_origin.h"
 #include "tellegen/numeric/decompose.h"
 
 namespace tellegen {
@@ -24,6 +25,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr double same_place = 0.1;  // standard deviations by which starts that agree may differ
 constexpr int most_restarts = 4;
+constexpr double by_chance = 0.999;  // of chi-squares where model and noise are right
 // Eigenvalues of J'J with a unit diagonal below this: the readings say nothing about that direction.
 constexpr double open_below = 1e-10;
 
@@ -100,6 +102,7 @@ class Stage {
     tell_parameters(best, result);
     compare(searches, result);
     tell_residuals(best, result);
+    judge_residuals(result);
     judge(best, more, result);
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     return result;
@@ -419,7 +422,7 @@ class Stage {
         }
         ++statistics.used;
         sum += residual;
-        squares += residual * residual;
+        squares += weight(residual) * residual * residual;
       }
       const double count = std::max(1.0, static_cast<double>(statistics.used));
       statistics.mean = sum / count;
@@ -430,6 +433,39 @@ class Stage {
       result.sensors.push_back(statistics);
     }
     result.chi_square = total / freedom();
+  }
+
+  // Chi-square of all readings, and of each sensor's, against what chance makes of the noise.
+  void judge_residuals(StageResult& result) {
+    const double share = freedom() / static_cast<double>(std::max<std::int64_t>(1, readings_));
+    result.interval = chi_square_interval(by_chance, freedom());
+    // Residuals that count less make chi-square smaller than the noise would.
+    if (options_.robust > 0.0) result.interval.low = 0.0;
+    if (!result.interval.contains(result.chi_square))
+      result.misfit = fmt::format(
+          "the residuals are {} than the noise: chi-square per degree of freedom is {:.4g}, and "
+          "lies by chance between {:.4g} and {:.4g}",
+          result.chi_square > 1.0 ? "larger" : "smaller", result.chi_square, result.interval.low,
+          result.interval.high);
+    double worst = std::max(1.0, result.chi_square > result.interval.high ? result.chi_square : 1.0);
+    const double each = 1.0 - (1.0 - by_chance) / static_cast<double>(result.sensors.size());
+    for (const SensorStatistics& s : result.sensors) {
+      const double degrees = share * static_cast<double>(s.used);
+      if (degrees < 1.0) continue;
+      ChiSquareInterval interval = chi_square_interval(each, degrees);
+      if (options_.robust > 0.0) interval.low = 0.0;
+      const double chi_square = s.variance / share;
+      if (interval.contains(chi_square)) continue;
+      if (result.sensors.size() > 1) {
+        if (!result.misfit.empty()) result.misfit += "; ";
+        result.misfit += fmt::format("that of sensor '{}' is {:.4g}, and lies between {:.4g} and {:.4g}",
+                                     s.name, chi_square, interval.low, interval.high);
+      }
+      if (chi_square > interval.high) worst = std::max(worst, chi_square);
+    }
+    if (worst <= 1.0) return;
+    result.inflation = std::sqrt(worst);
+    for (CalibratedParameter& p : result.parameters) p.deviation *= result.inflation;
   }
 
   void judge(const SquaresSearch& best, bool restarted, StageResult& result) {
@@ -450,16 +486,6 @@ class Stage {
     for (std::size_t s = 0; s < result.starts.size(); ++s)
       if (!result.starts[s].converged && s != result.best && !restarted)
         result.warnings.push_back(fmt::format("start {}: {}", s + 1, result.starts[s].stopped));
-    if (best.converged && !explains(best))
-      result.warnings.push_back(fmt::format(
-          "the residuals are larger than the noise: chi-square is {:.3g} for each degree of freedom, not 1; "
-          "the model or the noise is wrong, and the standard deviations are too small",
-          result.chi_square));
-    if (best.converged && result.chi_square < 1.0 - 6.0 * std::sqrt(2.0 / freedom()))
-      result.warnings.push_back(
-          fmt::format("the residuals are smaller than the noise: chi-square is {:.3g} for each degree of "
-                      "freedom, not 1; the standard deviations are too large",
-                      result.chi_square));
     for (const SensorStatistics& s : result.sensors)
       if (s.whiteness < 1e-4)
         result.warnings.push_back(fmt::format(
@@ -529,6 +555,24 @@ CalibrationOptions calibration_options() {
   return options;
 }
 
+bool CalibrationResult::consistent() const {
+  return std::all_of(stages.begin(), stages.end(), [](const StageResult& s) { return s.misfit.empty(); });
+}
+
+double misfit_of(const Model& model, const Record& record, const std::vector<CalibrationStage>& stages,
+                 CalibrationOptions options) {
+  options.starts = 1;
+  options.restart = false;
+  double worst = 0.0;
+  try {
+    for (const StageResult& stage : calibrate(model, record, stages, options).stages)
+      worst = std::max(worst, stage.found().path.empty() ? infinity : stage.chi_square);
+  } catch (const ModelError&) {
+    return infinity;
+  }
+  return worst;
+}
+
 bool CalibrationResult::good() const {
   return std::all_of(stages.begin(), stages.end(), [](const StageResult& s) { return s.failure.empty(); });
 }
@@ -543,6 +587,20 @@ CalibrationResult calibrate(const Model& model, const Record& record, std::vecto
     stages.push_back(std::move(all));
   }
   check_stages(model, record, stages);
+  if (record.start != 0.0) {  // the run begins with the record
+    Record moved = record;
+    moved.start = 0.0;
+    for (CalibrationStage& stage : stages) {
+      if (stage.from) *stage.from -= record.start;
+      if (stage.to) *stage.to -= record.start;
+    }
+    CalibrationResult result = calibrate(with_time_origin(model, record.start), moved, stages, options);
+    result.model = model;
+    for (const StageResult& stage : result.stages)
+      for (const CalibratedParameter& p : stage.parameters)
+        set_parameters(result.model, std::span(&p.parameter, 1), std::span(&p.after, 1));
+    return result;
+  }
   CalibrationResult result{model, {}};
   const auto set = [&](int parameter, double number) {
     set_parameters(result.model, std::span(&parameter, 1), std::span(&number, 1));

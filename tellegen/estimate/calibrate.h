@@ -13,8 +13,11 @@
 // of theirs. The standard deviations are those of the Cramer-Rao bound there, (J'J)^-1: honest where the
 // residuals are as large as the noise says, and white.
 //
-// It disappoints where the model cannot explain the record (chi_square far above 1) and where readings do not
-// determine the numbers: combinations that they leave open are told (`open`).
+// So the fit is judged: chi-square per degree of freedom, of all readings and of each sensor's, must lie
+// where chance puts it with a probability of 99.9 %. Where it does not, model, data or noise are wrong
+// (`misfit` says so), and where it is too large the standard deviations are multiplied by its root.
+//
+// Where readings do not determine the numbers, combinations that they leave open are told (`open`).
 //
 // [Madsen 2004] Methods for non-linear least squares problems, Technical University of Denmark.
 #pragma once
@@ -26,6 +29,7 @@
 
 #include "tellegen/estimate/estimate.h"
 #include "tellegen/estimate/sensor_slopes.h"
+#include "tellegen/estimate/statistics.h"
 
 namespace tellegen {
 
@@ -74,6 +78,9 @@ struct StageResult {
   std::vector<double> correlation;  // [parameter][parameter]
   std::int64_t readings = 0;
   double chi_square = 0.0;                // sum of squared residuals over their noise, per degree of freedom
+  ChiSquareInterval interval;             // where it lies by chance
+  double inflation = 1.0;                 // by which the standard deviations were multiplied
+  std::string misfit;                     // empty: chi-square is what the noise says
   std::vector<SensorStatistics> sensors;  // of the residuals
   std::vector<double> residual_rms;       // of each sensor, SI
   std::vector<std::string> open;          // combinations of parameters that the readings leave open
@@ -88,12 +95,20 @@ struct StageResult {
 struct CalibrationResult {
   Model model;  // with the numbers found
   std::vector<StageResult> stages;
-  bool good() const;
+  bool good() const;        // no failure
+  bool consistent() const;  // no misfit
 };
 
 // Unknowns that no stage names but that are constant are one stage of their own where `stages` is empty.
 // Throws ModelError: T601 to T605.
 CalibrationResult calibrate(const Model& model, const Record& record, std::vector<CalibrationStage> stages,
                             const CalibrationOptions& options);
+
+// How badly a record is explained when all is done: the largest chi-square per degree of freedom of the
+// stages; infinite where one of them fails, or the
+// record cannot be used. What is behind a misfit is found by comparing this for records
+// that are changed as a mistake would have changed them.
+double misfit_of(const Model& model, const Record& record, const std::vector<CalibrationStage>& stages,
+                 CalibrationOptions options);
 
 }  // namespace tellegen

@@ -58,6 +58,8 @@ TEST(Calibrate, capacities_from_ten_and_fifty_times_as_much_reach_the_bound) {
   EXPECT_NEAR(stage.parameters[0].deviation, 0.00023 * std::sqrt(5.0), 0.00002);
   EXPECT_NEAR(stage.parameters[1].deviation, 0.00058 * std::sqrt(5.0), 0.00005);
   EXPECT_NEAR(stage.chi_square, 1.0, 0.15);
+  EXPECT_EQ(stage.misfit, "");
+  EXPECT_EQ(stage.inflation, 1.0);
   EXPECT_EQ(stage.parameters[0].coordinate, ModelUnknown::Coordinate::inverse);
   EXPECT_DOUBLE_EQ(result.model.parameters[stage.parameters[0].parameter].number, stage.parameters[0].after);
   // The path goes down from the start to the end.
@@ -150,7 +152,7 @@ TEST(Calibrate, robust_bears_outliers) {
   options.robust = 1.5;
   const StageResult robust = calibrate(model, record, stages, options).stages.front();
   EXPECT_LT(std::abs(robust.parameters[1].after - 3.0), 0.2 * std::abs(plain.parameters[1].after - 3.0));
-  EXPECT_FALSE(plain.warnings.empty());
+  EXPECT_NE(plain.misfit, "");
 }
 
 TEST(Calibrate, starts_agree_and_follow_their_seed) {
@@ -226,6 +228,112 @@ TEST(LevenbergMarquardt, goes_around_a_bend_and_stops_at_bounds) {
   EXPECT_TRUE(held.converged) << held.stopped;
   EXPECT_TRUE(held.at_bound[0]);
   EXPECT_NEAR(held.x[1], 0.25, 1e-5);
+}
+
+// A resistance in series with R1 and C1, pulses of current held between rows. The readings are the closed
+// form: v1 goes to R1*I with exp(-step/(R1*C1)) in each row, and the current of a row is in the reading of
+// the same row.
+constexpr const char* pulsed = R"toml(
+name = "pulsed"
+[parameters]
+R0 = "1.8 mohm"
+R1 = "1.2 mohm"
+C1 = "9 kF"
+[inputs]
+I = { value = 0, unit = "A", interpolation = "hold" }
+[components]
+src = { kind = "electrical.current_source", p = "datum", n = "a", I = "I" }
+r0  = { kind = "electrical.resistor", p = "a", n = "b", R = "R0" }
+r1  = { kind = "electrical.resistor", p = "b", n = "datum", R = "R1" }
+c1  = { kind = "electrical.capacitor", p = "b", n = "datum", C = "C1", v0 = "0 V" }
+[sensors]
+V = { measures = "a.v", noise = "1 mV" }
+[simulation]
+stop = "400 s"
+step = "1 s"
+)toml";
+
+Model pulsed_model() {
+  return read_model_text(pulsed, "pulsed.toml", {.library = TELLEGEN_SOURCE_DIR "/library", .overrides = {}});
+}
+
+Record pulsed_record(const Model& model, double start = 0.0) {
+  Record record = rows_of(sensors_of(model, {"V"}), 1.0, 401);
+  read_with_noise(model, record, 11);  // of no current: noise alone
+  record.inputs = {"I"};
+  double v1 = 0.0;
+  for (std::int64_t row = 0; row < record.steps; ++row) {
+    const double current = row % 100 < 30 && row >= 50 ? (row % 200 < 100 ? -100.0 : 60.0) : 0.0;
+    record.given.push_back(current);
+    record.readings[static_cast<std::size_t>(row)] += 1.8e-3 * current + v1;
+    v1 = 1.2e-3 * current + (v1 - 1.2e-3 * current) * std::exp(-1.0 / (1.2e-3 * 9e3));
+  }
+  record.start = start;
+  return record;
+}
+
+TEST(Calibrate, a_held_input_keeps_what_a_row_gives_until_the_next) {
+  Model model = pulsed_model();
+  const Record record = pulsed_record(model);
+  const auto unknowns = unknowns_from(model, {{"R0", 1e-3}, {"R1", 0.5e-3}, {"C1", 20e3}});
+  const std::vector<CalibrationStage> stages{{unknowns, {}, {}, {}, {}}};
+  for (const char* method : {"", "rk4", "adaptive"}) {
+    CalibrationOptions options = interpreted();
+    options.integration.method = method;
+    const StageResult held = calibrate(model, record, stages, options).stages.front();
+    EXPECT_EQ(held.failure, "") << method;
+    EXPECT_EQ(held.misfit, "") << method;
+    expect_found(held, model);
+  }
+  // Taken as straight lines from row to row, it is another record.
+  Model straight = model;
+  straight.inputs[0].interpolation = Interpolation::linear;
+  const StageResult wrong = calibrate(straight, record, stages, interpreted()).stages.front();
+  EXPECT_NE(wrong.misfit, "");
+  EXPECT_GT(wrong.inflation, 1.0);
+}
+
+TEST(Calibrate, a_record_of_any_time_begins_with_its_first_row) {
+  Model model = pulsed_model();
+  const auto unknowns = unknowns_from(model, {{"R0", 1e-3}, {"R1", 0.5e-3}, {"C1", 20e3}});
+  const StageResult from_zero =
+      calibrate(model, pulsed_record(model), {{unknowns, {}, {}, 300.0, {}}}, interpreted()).stages.front();
+  const double epoch = 1.7e9;
+  const StageResult later =
+      calibrate(model, pulsed_record(model, epoch), {{unknowns, {}, {}, epoch + 300.0, {}}}, interpreted())
+          .stages.front();
+  EXPECT_EQ(later.failure, "");
+  EXPECT_EQ(later.readings, from_zero.readings);
+  for (std::size_t k = 0; k < 3; ++k)
+    EXPECT_DOUBLE_EQ(later.parameters[k].after, from_zero.parameters[k].after);
+}
+
+TEST(Calibrate, a_chi_square_that_chance_does_not_explain_is_a_misfit) {
+  Model model = twin_model_file("rc-thermal/network.toml");
+  Record record = record_of(model, {"S2", "S3"}, 0.02, 251, 12);
+  const auto unknowns = unknowns_from(model, {{"C1", 0.3}, {"C2", 0.3}});
+  const std::vector<CalibrationStage> stages{{unknowns, {}, {}, {}, {}}};
+  const StageResult right = calibrate(model, record, stages, interpreted()).stages.front();
+  EXPECT_EQ(right.misfit, "");
+  EXPECT_TRUE(right.interval.contains(right.chi_square));
+  EXPECT_NEAR(right.interval.high, 1.0 + 3.29 * std::sqrt(2.0 / 500.0), 0.02);  // normal approximation
+  Model quiet = model;
+  for (int s : record.sensors) quiet.outputs[s].noise = 0.5 * *quiet.outputs[s].noise;
+  const StageResult larger = calibrate(quiet, record, stages, interpreted()).stages.front();
+  EXPECT_NE(larger.misfit.find("larger than the noise"), std::string::npos) << larger.misfit;
+  // Half the noise, a quarter of the variance: four times chi-square, and the deviations are what they were.
+  EXPECT_NEAR(larger.inflation, 2.0, 0.15);
+  EXPECT_NEAR(larger.parameters[0].deviation / right.parameters[0].deviation, 1.0, 0.1);
+  Model loud = model;
+  for (int s : record.sensors) loud.outputs[s].noise = 3.0 * *loud.outputs[s].noise;
+  const StageResult smaller = calibrate(loud, record, stages, interpreted()).stages.front();
+  EXPECT_NE(smaller.misfit.find("smaller than the noise"), std::string::npos) << smaller.misfit;
+  EXPECT_EQ(smaller.inflation, 1.0);
+  // One sensor alone, its share of all readings small.
+  Model one = model;
+  one.outputs[record.sensors[1]].noise = 0.8 * *one.outputs[record.sensors[1]].noise;
+  EXPECT_NE(calibrate(one, record, stages, interpreted()).stages.front().misfit.find("'S3'"),
+            std::string::npos);
 }
 
 }  // namespace

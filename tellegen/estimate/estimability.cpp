@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tellegen/model/time_origin.h"
 #include "tellegen/model/units.h"
 #include "tellegen/results/table.h"
 
@@ -137,6 +138,14 @@ EstimabilityReport what_can_be_known(const Model& model, const Record& record,
   for (int s : record.sensors) names.push_back(model.outputs[static_cast<std::size_t>(s)].name);
   report.experiment = fmt::format("{} read every {:g} s from {:g} s to {:g} s", listed(names), record.step,
                                   record.start, record.time(std::max<std::int64_t>(0, record.steps - 1)));
+  // Readings that exist were taken in a run that begins with them; a planned run begins at t = 0.
+  if (!record.readings.empty() && record.start != 0.0) {
+    Record moved = record;
+    moved.start = 0.0;
+    EstimabilityReport found = what_can_be_known(with_time_origin(model, record.start), moved, question);
+    found.experiment = report.experiment;
+    return found;
+  }
   if (!question.parameters.empty() || !question.states) {
     report.parameters = parameter_knowledge(model, record, question.parameters, question.limit);
     report.all_known = report.parameters->all_known();

@@ -31,6 +31,7 @@ class Run {
   Run(const Model& model, const Record& record, const EstimateOptions& options)
       : model_(model), record_(record), options_(options), entry_(choose(model, options)) {
     check_noise(model, record.sensors);
+    for (const std::string& input : record.inputs) held_.push_back(is_held(model, input));
   }
 
   Estimate go() {
@@ -205,8 +206,9 @@ class Run {
     const auto before = static_cast<std::size_t>(to - 1);
     rates_.resize(inputs);
     for (std::size_t k = 0; k < inputs; ++k)
-      rates_[k] =
-          (record_.given[(before + 1) * inputs + k] - record_.given[before * inputs + k]) / record_.step;
+      rates_[k] = held_[k] ? 0.0
+                           : (record_.given[(before + 1) * inputs + k] - record_.given[before * inputs + k]) /
+                                 record_.step;
     return filter.predict(record_.time(to - 1), record_.given.data() + before * inputs, rates_.data());
   }
 
@@ -372,6 +374,7 @@ class Run {
   std::vector<Estimate::Pass> passes_;
   std::vector<std::deque<double>> recent_;
   std::vector<double> recent_sum_, rates_, likelihoods_;
+  std::vector<char> held_;  // per input: in force until the next row
   std::vector<char> refused_;
   Vector value_, deviations_;
   SlopeRows slopes_;

@@ -80,11 +80,14 @@ class RecordReader {
     record_.sensors = options_.sensors;
     record_.inputs = options_.inputs;
     record_.counts.resize(options_.sensors.size());
+    of_.assign(options_.sensors.size(), 0);
     std::vector<DataFile::Wanted> wanted;
     for (int s : options_.sensors)
       wanted.push_back({model_.outputs[s].name, sensor_unit(model_, s), "sensor"});
-    for (const std::string& name : options_.inputs)
+    for (const std::string& name : options_.inputs) {
       wanted.push_back({name, input_unit(model_, name), "input"});
+      check_interpolation(name);
+    }
     data_ = read_data_file(file_, wanted);
     width_ = wanted.size();
     base_ = time_base(data_.t);
@@ -92,6 +95,7 @@ class RecordReader {
     for (std::size_t s = 0; s < record_.sensors.size(); ++s) {
       drop_late(s);
       drop_impossible(s);
+      used_.assign(data_.t.size(), 0);
       if (options_.resample == "linear")
         interpolate_readings(s);
       else
@@ -109,6 +113,13 @@ class RecordReader {
   void fault(std::string_view code, std::string message, std::vector<std::string> details = {},
              int line = 0) {
     faults_.add({file_.string(), line}, code, std::move(message), std::move(details));
+  }
+
+  void check_interpolation(const std::string& name) {
+    for (const ModelInput& input : model_.inputs)
+      if (input.name == name && input.interpolation == Interpolation::cubic)
+        faults_.add(input.place, "T607", fmt::format("input '{}' is given by data, and is 'cubic'", name),
+                    {"between rows of data an input is 'linear' or 'hold'"});
   }
 
   // The rows of the record: steps from the first time of the file, those within the window.
@@ -204,6 +215,7 @@ class RecordReader {
     const bool exact = options_.resample == "exact";
     double nearest = 0.0;  // of what stands in the row that was last filled
     std::int64_t filled = -1;
+    std::size_t from = 0;  // which row of the file it is from
     for (std::size_t row = 0; row < data_.t.size(); ++row) {
       const double at = steps_from_start(data_.t[row]);
       if (!in_window(data_.t[row])) continue;
@@ -218,6 +230,8 @@ class RecordReader {
       const auto step = static_cast<std::int64_t>(std::round(at));
       if (step == filled && nearest <= away) continue;
       put(s, step, reading, arrival(row));
+      if (step == filled) used_[from] = 0;
+      used_[from = row] = 1;
       filled = step;
       nearest = away;
     }
@@ -246,6 +260,7 @@ class RecordReader {
       while (at < data_.t.size() && data_.t[at] <= t + near && std::isnan(value(at, s))) ++at;
       if (at < data_.t.size() && data_.t[at] <= t + near) {
         put(s, step, value(at, s), arrival(at));
+        used_[at] = 1;
         continue;
       }
       if (at != after || after == 0 || after == data_.t.size()) continue;
@@ -253,6 +268,7 @@ class RecordReader {
       const double t0 = data_.t[p], t1 = data_.t[n], a = value(p, s), b = value(n, s);
       if (std::isnan(a) || std::isnan(b) || t1 - t0 > 1.5 * base_.interval) continue;
       put(s, step, a + (b - a) * ((t - t0) / (t1 - t0)), std::max(arrival(p), arrival(n)));
+      used_[p] = used_[n] = 1;
     }
   }
 
@@ -266,6 +282,8 @@ class RecordReader {
 
   void interpolate_input(std::size_t k) {
     const std::size_t column = record_.sensors.size() + k, width = record_.inputs.size();
+    const bool held = is_held(model_, record_.inputs[k]);
+    std::int64_t moved = 0;  // changes of a held input between two steps
     const auto next = [&](std::size_t row) {
       while (row < data_.t.size() && std::isnan(value(row, column))) ++row;
       return row;
@@ -280,19 +298,31 @@ class RecordReader {
     for (std::int64_t step = 0; step < record_.steps; ++step) {
       const double t = record_.time(step);
       while (after < data_.t.size() && data_.t[after] <= t + close_enough * record_.step) {
+        moved += step > 0 && held && value(after, column) != value(before, column) &&
+                 data_.t[after] < t - close_enough * record_.step;
         before = after;
         after = next(after + 1);
       }
       double& given = record_.given[step * width + k];
       given = value(before, column);
       const double t0 = data_.t[before];
-      if (after < data_.t.size() && t - t0 > close_enough * record_.step)
+      if (!held && after < data_.t.size() && t - t0 > close_enough * record_.step)
         given += (value(after, column) - given) * ((t - t0) / (data_.t[after] - t0));
     }
+    if (moved > 0)
+      record_.remarks.push_back(fmt::format(
+          "input '{}' is held, and {} of its changes between two steps count from the next step on",
+          record_.inputs[k], moved));
   }
 
   void count(std::size_t s) {
     Record::Count& counts = record_.counts[s];
+    if (options_.resample != "exact")
+      for (std::size_t row = 0; row < data_.t.size(); ++row)
+        if (!std::isnan(value(row, s)) && in_window(data_.t[row])) {
+          ++of_[s];
+          counts.displaced += !used_[row];
+        }
     const std::size_t width = record_.sensors.size();
     for (std::int64_t step = 0; step < record_.steps; ++step) {
       if (std::isnan(record_.readings[step * width + s])) {
@@ -327,6 +357,14 @@ class RecordReader {
     if (options_.resample == "nearest" && moved_ > 1e-3)
       remarks.push_back(fmt::format("readings were moved to the nearest step, by up to {}",
                                     seconds(moved_ * record_.step)));
+    for (std::size_t s = 0; s < record_.sensors.size(); ++s)
+      if (const Record::Count& c = record_.counts[s]; c.displaced > 0)
+        remarks.push_back(
+            fmt::format("{} of {} readings of '{}' are not used: {}; a shorter step than {} uses more",
+                        c.displaced, of_[s], model_.outputs[record_.sensors[s]].name,
+                        options_.resample == "linear" ? "no step lies beside them"
+                                                      : "another one lies nearer to the same step",
+                        seconds(record_.step)));
     if (options_.resample == "linear" && std::abs(record_.step - base_.interval) > 1e-6 * base_.interval)
       remarks.push_back(
           fmt::format("readings every {} were interpolated to steps of {}: their noise is no longer "
@@ -345,6 +383,8 @@ class RecordReader {
   bool any_late_ = false;
   double moved_ = 0.0;               // the furthest, in steps
   std::vector<std::size_t> beside_;  // rows
+  std::vector<std::int64_t> of_;     // readings in the window, per sensor
+  std::vector<char> used_;           // rows of the file, of the sensor that is being read
 };
 
 }  // namespace
@@ -384,6 +424,12 @@ std::string input_unit(const Model& model, std::string_view name) {
   for (const ModelOutput& output : model.outputs)
     if (output.name == name) return output.unit;
   return "";
+}
+
+bool is_held(const Model& model, std::string_view input) {
+  return std::any_of(model.inputs.begin(), model.inputs.end(), [&](const ModelInput& i) {
+    return i.name == input && i.interpolation == Interpolation::hold;
+  });
 }
 
 }  // namespace tellegen

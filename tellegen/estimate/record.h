@@ -29,6 +29,7 @@ struct Record {
   // and why; of those that are, `late` were known only after their own row.
   struct Count {
     std::int64_t taken = 0, missing = 0, out_of_range = 0, stuck = 0, late = 0, too_late = 0;
+    std::int64_t displaced = 0;  // another reading lies nearer to the same step, or no step beside it
   };
   std::vector<Count> counts;         // per sensor
   std::vector<std::string> remarks;  // gaps and jitter of the time base, in words
@@ -54,8 +55,11 @@ struct RecordOptions {
 //
 // The rows begin at the first time of the file, or the first step after `from`. Resampled `nearest`, a
 // reading belongs to the step next to it, and of two the nearer one counts; `linear` interpolates between
-// rows that follow each other at the file's interval, and never across a missing reading. Inputs are
-// interpolated wherever they are missing, and hold their last value.
+// rows that follow each other at the file's interval, and never across a missing reading.
+//
+// An input is what the model says of it between rows (ModelInput::interpolation): straight from row to row,
+// or held: what a row gives is in force from its time until the next row. So it is wherever it is missing,
+// and after its last row it keeps its value. Parameters that the data give are interpolated.
 Record read_record(const Model& model, const std::filesystem::path& file, const RecordOptions& options);
 
 // The file that read_record() reads as the same record: rows in the order in which they become known, with a
@@ -72,5 +76,8 @@ void check_noise(const Model& model, const std::vector<int>& sensors);
 // The unit in which readings are told; empty: SI, whatever that is.
 std::string sensor_unit(const Model& model, int sensor);
 std::string input_unit(const Model& model, std::string_view name);
+
+// Whether what a row gives of an input is in force until the next row.
+bool is_held(const Model& model, std::string_view input);
 
 }  // namespace tellegen

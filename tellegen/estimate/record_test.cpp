@@ -239,5 +239,35 @@ TEST_F(RecordFile, sensors_that_are_weighed_need_noise) {
   EXPECT_NE(fault.find("T598: the noise of sensor 'Z' is zero"), std::string::npos) << fault;
 }
 
+TEST_F(RecordFile, a_held_input_keeps_its_value_until_the_next_row) {
+  Model held = model;
+  held.inputs[0].interpolation = Interpolation::hold;
+  put(folder / "data.csv", "t,Ta,room\n0,20,300\n1,20.1,\n2,20.2,304\n3,20.3,305\n");
+  const RecordOptions options{.sensors = {0}, .inputs = {"room"}};
+  EXPECT_EQ(read_record(model, folder / "data.csv", options).given, (Values{300, 302, 304, 305}));
+  EXPECT_EQ(read_record(held, folder / "data.csv", options).given, (Values{300, 300, 304, 305}));
+  // On longer steps it is what was last given, and changes that come later than they should are counted.
+  put(folder / "fine.csv", "t,Ta,room\n0,20,300\n1,20.1,301\n2,20.2,304\n3,20.3,305\n4,20.4,305\n");
+  const Record coarse = read_record(held, folder / "fine.csv",
+                                    {.sensors = {0}, .inputs = {"room"}, .step = 2.0, .resample = "linear"});
+  EXPECT_EQ(coarse.given, (Values{300, 304, 305}));
+  EXPECT_NE(coarse.remarks.front().find("2 of its changes"), std::string::npos) << coarse.remarks.front();
+  Model cubic = model;
+  cubic.inputs[0].interpolation = Interpolation::cubic;
+  EXPECT_NE(message_of([&] { read_record(cubic, folder / "data.csv", options); }).find("T607"),
+            std::string::npos);
+}
+
+TEST_F(RecordFile, readings_that_find_no_step_are_counted_and_reported) {
+  const std::string text = "t,Ta\n0,20\n0.9,21\n1.1,22\n2,23\n2.4,24\n3,25\n";
+  const Record record = read(text, {.sensors = {0}, .step = 1.0, .resample = "nearest"});
+  EXPECT_EQ(record.counts[0].displaced, 2);
+  EXPECT_EQ(record.counts[0].taken, 4);
+  const bool said = std::any_of(record.remarks.begin(), record.remarks.end(), [](const std::string& r) {
+    return r.find("2 of 6 readings of 'Ta' are not used") != std::string::npos;
+  });
+  EXPECT_TRUE(said);
+}
+
 }  // namespace
 }  // namespace tellegen

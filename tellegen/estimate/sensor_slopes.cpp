@@ -17,6 +17,18 @@ constexpr double newton_tolerance = 1e-9;
 // Part of noise/sqrt(rows) by which the steps may falsify a reading.
 constexpr double negligible = 0.01;
 
+constexpr double adaptive_tolerance = 1e-7;
+
+// Held inputs that change at all.
+bool has_jumps(const Model& model, const Record& record) {
+  const std::size_t width = record.inputs.size();
+  for (std::size_t k = 0; k < width; ++k)
+    if (is_held(model, record.inputs[k]))
+      for (std::size_t at = width + k; at < record.given.size(); at += width)
+        if (record.given[at] != record.given[at - width]) return true;
+  return false;
+}
+
 // What the record gives for one input: a number where it never changes.
 Expr given_value(const Model& model, const Record& record, std::size_t input) {
   Pool& pool = *model.pool;
@@ -27,8 +39,10 @@ Expr given_value(const Model& model, const Record& record, std::size_t input) {
   }
   if (std::all_of(values.begin(), values.end(), [&](double v) { return v == values.front(); }))
     return pool.number(values.front());
-  return pool.lookup(make_table(record.inputs[input], times, values, Interpolation::linear), 0,
-                     pool.symbol("t"));
+  const bool held = is_held(model, record.inputs[input]);
+  return pool.lookup(
+      make_table(record.inputs[input], times, values, held ? Interpolation::hold : Interpolation::linear), 0,
+      pool.symbol("t"));
 }
 
 // A parameter that the record gives over time is an input from now on; what follows from it, too.
@@ -154,11 +168,19 @@ SensorRun::SensorRun(const Model& model, const Record& record, std::vector<int> 
 
 // bdf3 with the longest steps whose error is far below what the readings can tell: its derivatives cost a
 // fifth of those of `exact`. Where 64 steps a row do not do, `exact`, for models that it can run.
+//
+// A held input jumps at rows. `exact` and rk4 take it from the left up to there and from the right from then
+// on, and `adaptive` begins anew; the implicit fixed steps would be of first order.
 void SensorRun::choose_steps(const Record& record) {
   SimulationOptions tried = simulation_;
   tried.method = "exact";
   std::vector<double> limits, exact = values(tried);
-  simulation_.method = "bdf3";
+  const bool jumps = has_jumps(model_, record);
+  simulation_.method = jumps ? "rk4" : "bdf3";
+  if (jumps && !exact.empty()) {
+    simulation_ = complete_options(model_, tried);
+    return;
+  }
   for (std::size_t s = 0; s < sensors_.size(); ++s)
     limits.push_back(model_.outputs[sensors_[s]].noise.value_or(0.0) * negligible /
                      std::sqrt(static_cast<double>(record.steps)));
@@ -171,14 +193,23 @@ void SensorRun::choose_steps(const Record& record) {
   };
   tried = simulation_;
   std::vector<double> now = values(tried);
+  bool converged = false;
   for (int halved = 0; halved < 7 && !now.empty(); ++halved) {
     simulation_.step = tried.step;
     tried.step *= 0.5;
     std::vector<double> finer;
     if (exact.empty()) finer = values(tried);
-    if (close(now, exact.empty() ? finer : exact)) break;
+    if (close(now, exact.empty() ? finer : exact)) {
+      converged = true;
+      break;
+    }
     if (halved == 6 && !exact.empty()) simulation_.method = "exact";
     now = exact.empty() ? std::move(finer) : values(tried);
+  }
+  if (jumps && !converged) {
+    simulation_.method = "adaptive";
+    simulation_.step = record.step;
+    simulation_.tolerance = adaptive_tolerance;
   }
   simulation_ = complete_options(model_, simulation_);
 }

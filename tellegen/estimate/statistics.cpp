@@ -54,6 +54,12 @@ double chi_square_quantile(double probability, double degrees) {
   return root_between(0.0, high, [&](double x) { return 1.0 - probability - chi_square_above(x, degrees); });
 }
 
+ChiSquareInterval chi_square_interval(double probability, double degrees) {
+  const double outside = 0.5 * (1.0 - probability);
+  return {chi_square_quantile(outside, degrees) / degrees,
+          chi_square_quantile(1.0 - outside, degrees) / degrees};
+}
+
 double whiteness(std::span<const double> series) {
   constexpr int lags = 20;
   double mean = 0.0, count = 0.0;

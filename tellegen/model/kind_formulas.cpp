@@ -414,7 +414,8 @@ void KindReader::read_check(const Value& table) {
       if (named->meaning == Meaning::table) {
         const auto folder = std::filesystem::path(document_.name()).parent_path();
         const KindParameter& parameter = kind_.parameters[named->index];
-        if (auto read = reader.read(source_, entry, folder, what, parameter.unit, parameter.interpolation))
+        if (auto read =
+                reader.read(source_, entry, folder, what, parameter.unit, "", parameter.interpolation))
           check.tables[parameter.name] = std::move(read);
         continue;
       }

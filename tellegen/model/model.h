@@ -54,6 +54,7 @@ struct ModelInput {
   Expr symbol;
   Expr value;  // an expression of t and parameters (a table is a lookup)
   Place place;
+  Interpolation interpolation = Interpolation::linear;  // between the rows of data that give it
 };
 
 // A sensor or an output: a named formula with the unit it is reported in.

@@ -214,7 +214,7 @@ void ModelReader::read_parameter(int scope, int component, int index, const Valu
   };
   if (parameter.table) {
     model_.components[component].values[index].table =
-        tables_.read(at, value, scopes_[scope]->folder, what(), parameter.unit, parameter.interpolation);
+        tables_.read(at, value, scopes_[scope]->folder, what(), parameter.unit, "", parameter.interpolation);
     return;
   }
   if (value.is_number() && std::isfinite(value.number))

@@ -47,6 +47,7 @@ class ModelReader {
     bool constant = true;
     std::string unit{}, summary{};
     std::optional<double> noise{}, lowest{}, highest{}, stuck{};
+    Interpolation interpolation = Interpolation::linear;  // of an input
   };
 
   // An expression's text in one scope, resolved once.

@@ -102,10 +102,12 @@ void ModelReader::resolve_input(int scope, Named& named) {
     if (entry.find("unit") && !check_known_unit(at, entry, named.unit, what)) return;
     if (entry.find("unit")) bare_unit = named.unit;
     value = entry.find("value");
-    if (value) at.known_keys(entry, {"value", "unit", "summary"}, what);
+    if (value) at.known_keys(entry, {"value", "unit", "summary", "interpolation"}, what);
+    if (const Value* said = entry.find("interpolation"))
+      if (const auto read = read_interpolation(at, *said, what)) named.interpolation = *read;
   }
   if (!value || entry.is_list()) {
-    const auto table = tables_.read(at, entry, scopes_[scope]->folder, what, "", Interpolation::linear);
+    const auto table = tables_.read(at, entry, scopes_[scope]->folder, what, "", "s", Interpolation::linear);
     if (!table) return;
     named.value = pool.lookup(table, 0, pool.symbol("t"));
   } else {
@@ -199,7 +201,8 @@ void ModelReader::resolve_everything() {
           model_.parameters.push_back(
               {std::move(name), named.unit, named.summary, named.meaning, named.value, named.number, place});
       } else if (named.what == Named::What::input) {
-        model_.inputs.push_back({std::move(name), named.unit, named.meaning, named.value, place});
+        model_.inputs.push_back(
+            {std::move(name), named.unit, named.meaning, named.value, place, named.interpolation});
       } else {
         model_.formulas[name] = named.value;
         if (index > 0) continue;  // a subsystem's are there to be named, not to be reported

@@ -85,6 +85,21 @@ Written place_of(const Document& document, const ModelParameter& parameter) {
                     {"make it a parameter of this file: [parameters], or beside 'model' of its subsystem"}});
 }
 
+void replace_start(std::string& text, const Model& model, const ModelParameter& parameter, double number) {
+  const std::string& name = parameter.name;
+  std::vector<Keys> places{{"unknowns", name, "start"}};
+  if (const auto dot = name.find('.'); dot != std::string::npos)
+    places.push_back({"unknowns", name.substr(0, dot), name.substr(dot + 1), "start"});
+  const Document document(text, model.file.string());
+  for (const Keys& keys : places)
+    if (const Value* value = value_under(document, keys)) {
+      const auto span = find_value(text, keys);
+      const std::string old = text.substr(span->first, span->last - span->first);
+      text.replace(span->first, old.size(), rewritten(old, *value, number, "", parameter.unit));
+      return;
+    }
+}
+
 }  // namespace
 
 std::string with_numbers(std::string_view given, const Model& model, std::span<const int> parameters,
@@ -92,6 +107,7 @@ std::string with_numbers(std::string_view given, const Model& model, std::span<c
   std::string text(given);
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     const ModelParameter& parameter = model.parameters[parameters[k]];
+    replace_start(text, model, parameter, numbers[k]);
     const Document document(text, model.file.string());
     const Written written = place_of(document, parameter);
     if (const Value* value = value_under(document, written.keys)) {

@@ -11,6 +11,9 @@
 
 namespace tellegen {
 
+// Where [unknowns] says where a search or an estimator starts with one of the parameters (`start`), it starts
+// from the new number.
+//
 // `text` is that of model.file. Parameters as study_parameter() counts them, numbers in SI. Throws ModelError
 // (T149) where a number stands in another file, that of a subsystem.
 std::string with_numbers(std::string_view text, const Model& model, std::span<const int> parameters,

@@ -68,6 +68,28 @@ TEST(Rewrite, a_default_is_written_where_it_was_not) {
   EXPECT_EQ(with("c2.v0", 2), replaced(text, "C = 1e-3", "C = 1e-3\nv0 = \"2 V\""));
 }
 
+TEST(Rewrite, an_unknown_starts_from_the_new_number) {
+  const std::string unknowns = text + R"toml(
+[unknowns]
+R = { start = "1 kohm", deviation = "2 ohm" }  # a guess
+c2.C = { start = 2e-3 }
+plain = { between = [1, 9] }
+)toml";
+  Model model = read(unknowns);
+  const std::array<int, 3> parameters{study_parameter(model, "R"), study_parameter(model, "c2.C"),
+                                      study_parameter(model, "plain")};
+  const std::string after = with_numbers(unknowns, model, parameters, std::array{4.5, 3e-3, 8.0});
+  EXPECT_NE(after.find("R = { start = \"0.0045 kohm\", deviation = \"2 ohm\" }  # a guess"),
+            std::string::npos)
+      << after;
+  const Model back = read(after);
+  EXPECT_EQ(back.unknowns[0].start, 4.5);
+  EXPECT_EQ(back.unknowns[0].deviation, 2.0);
+  EXPECT_EQ(back.unknowns[1].start, 3e-3);
+  EXPECT_FALSE(back.unknowns[2].start);
+  EXPECT_EQ(back.parameters[back.unknowns[2].parameter].number, 8.0);
+}
+
 TEST(Rewrite, what_is_read_back_is_the_same_number) {
   for (const char* name : {"R", "C", "angle", "tau", "r2.R"})
     for (const double number : {0.1, 1.0 / 3, 2.718281828459045, 6.02e-5, 1e-9 / 7}) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tellegen/model/csv_header.h"
 #include "tellegen/model/units.h"
 
 namespace tellegen {
@@ -62,7 +63,8 @@ const CsvFile* TableReader::csv(const Source& source, const Value& at, const std
 
 std::shared_ptr<const Table> TableReader::read(const Source& source, const Value& value,
                                                const std::filesystem::path& folder, std::string_view what,
-                                               std::string_view unit, Interpolation interpolation) {
+                                               std::string_view unit, std::string_view x_unit,
+                                               Interpolation interpolation) {
   std::vector<double> x, y;
   std::string name(value.key), own_unit;
   Place place = source.document.at(value);
@@ -93,24 +95,31 @@ std::shared_ptr<const Table> TableReader::read(const Source& source, const Value
       if (!source.is(*file, Value::Type::text, fmt::format("'table' of {}", what))) return nullptr;
       const CsvFile* data = csv(source, *file, folder / file->text);
       if (!data) return nullptr;
-      const auto column = [&](std::string_view key, std::size_t otherwise) -> const std::vector<double>* {
-        std::string wanted = source.text(value, key, what);
-        if (wanted.empty() && otherwise < data->header.size()) return &data->columns[otherwise];
-        const auto found = std::find(data->header.begin(), data->header.end(), wanted);
-        if (found != data->header.end()) return &data->columns[found - data->header.begin()];
-        source.fault(value.find(key) ? *value.find(key) : value, "T182",
-                     wanted.empty()
-                         ? fmt::format("{}: 'column' must say which column of '{}'", what, data->name)
-                         : fmt::format("'{}' has no column '{}'", data->name, wanted),
-                     {did_you_mean(wanted, data->header), "its columns: " + joined(data->header)});
-        return nullptr;
+      CsvHeader header({data->header.begin(), data->header.end()}, {data->name, 1}, source.faults);
+      const auto column = [&](std::string_view key, std::size_t otherwise, std::string_view expected,
+                              const std::string& bare) {
+        const std::string wanted = source.text(value, key, what);
+        const CsvHeader::Wanted as{std::string(expected), bare, fmt::format("'{}' of {}", key, what)};
+        if (wanted.empty() && otherwise < header.size()) return header.at(otherwise, as);
+        auto found = header.find(wanted, as);
+        if (header.missing())
+          source.fault(value.find(key) ? *value.find(key) : value, "T182",
+                       wanted.empty()
+                           ? fmt::format("{}: 'column' must say which column of '{}'", what, data->name)
+                           : fmt::format("'{}' has no column '{}'", data->name, wanted),
+                       {did_you_mean(wanted, data->header), "its columns: " + joined(data->header)});
+        return found;
       };
       // Two columns need no telling; of more, the one meant is named.
-      const auto* x_column = column(value.find("x") ? "x" : "time", 0);
-      const auto* y_column = column("column", data->header.size() == 2 ? 1 : data->header.size());
+      const auto x_column = column(value.find("x") ? "x" : "time", 0, x_unit, "");
+      const auto y_column = column("column", header.size() == 2 ? 1 : header.size(),
+                                   own_unit.empty() ? unit : std::string_view(own_unit), own_unit);
       if (!x_column || !y_column) return nullptr;
-      x = *x_column;
-      y = *y_column;
+      for (double value_in_unit : data->columns[static_cast<std::size_t>(x_column->at)])
+        x.push_back(x_column->si(value_in_unit));
+      for (double value_in_unit : data->columns[static_cast<std::size_t>(y_column->at)])
+        y.push_back(y_column->si(value_in_unit));
+      own_unit.clear();  // in SI already
       lines = &data->lines;
       place.file = data->name;
       name = fmt::format("{}:{}", data->name, source.text(value, "column", what));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -125,13 +126,18 @@ bool SequenceCheck::fresh(std::uint64_t sequence, PacketCounts& counts) {
 }
 
 Exchange::Exchange(std::optional<Address> listen, std::optional<Address> send, std::size_t inputs,
-                   std::size_t outputs)
+                   std::size_t outputs, AllowedSender allowed)
     : listen_(std::move(listen)),
       send_(std::move(send)),
       inputs_(inputs),
       arriving_(inputs),
       in_bytes_(TELLEGEN_PACKET_SIZE(inputs)),
-      out_bytes_(TELLEGEN_PACKET_SIZE(outputs)) {
+      out_bytes_(TELLEGEN_PACKET_SIZE(outputs)),
+      anybody_(allowed.who == AllowedSender::Who::anybody) {
+  if (allowed.address) {
+    pinned_ = true;
+    sender_ = {allowed.address->name, allowed.address->size, 0};
+  }
   for (const auto& [count, what] : {std::pair{inputs, "inputs"}, {outputs, "outputs"}})
     if (count > TELLEGEN_PACKET_MAX_VALUES)
       throw fault("T552", fmt::format("{} {} do not fit into a packet", count, what),
@@ -149,7 +155,9 @@ void Exchange::open() {
   if (listen_) {
     in_ = socket(listen_->name.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (in_ < 0) throw cannot_open(*listen_, "open");
+    const int on = 1;
     if (!listen_->path.empty()) clear_path(*listen_);
+    if (!listen_->path.empty()) setsockopt(in_, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
     if (bind(in_, reinterpret_cast<const sockaddr*>(&listen_->name), listen_->size) != 0)
       throw cannot_open(*listen_, "listen at");
     bound_path_ = !listen_->path.empty();
@@ -169,13 +177,71 @@ void Exchange::close() {
 
 Exchange::~Exchange() { close(); }
 
+bool Exchange::same(const Sender& a, const Sender& b) {
+  if (a.name.ss_family != b.name.ss_family) return false;
+  if (a.name.ss_family == AF_INET) {
+    const auto &one = reinterpret_cast<const sockaddr_in&>(a.name),
+               &two = reinterpret_cast<const sockaddr_in&>(b.name);
+    return one.sin_port == two.sin_port && one.sin_addr.s_addr == two.sin_addr.s_addr;
+  }
+  if (a.name.ss_family == AF_INET6) {
+    const auto &one = reinterpret_cast<const sockaddr_in6&>(a.name),
+               &two = reinterpret_cast<const sockaddr_in6&>(b.name);
+    return one.sin6_port == two.sin6_port && std::memcmp(&one.sin6_addr, &two.sin6_addr, 16) == 0;
+  }
+  const auto &one = reinterpret_cast<const sockaddr_un&>(a.name),
+             &two = reinterpret_cast<const sockaddr_un&>(b.name);
+  if (one.sun_path[0] == '\0' && two.sun_path[0] == '\0') return a.process == b.process;
+  return std::strncmp(one.sun_path, two.sun_path, sizeof one.sun_path) == 0;
+}
+
+bool Exchange::allowed(const Sender& sender) {
+  if (anybody_ || !pinned_ || same(sender, sender_)) return true;
+  if (counts_.foreign++ == 0) first_foreign_ = sender;
+  return false;
+}
+
+std::string Exchange::foreign_sender() const {
+  if (counts_.foreign == 0) return "";
+  if (first_foreign_.name.ss_family == AF_UNIX) {
+    const auto& local = reinterpret_cast<const sockaddr_un&>(first_foreign_.name);
+    if (local.sun_path[0] != '\0') return fmt::format("unix:{}", local.sun_path);
+    return first_foreign_.process > 0 ? fmt::format("process {}", first_foreign_.process) : "";
+  }
+  char host[NI_MAXHOST], port[NI_MAXSERV];
+  if (getnameinfo(reinterpret_cast<const sockaddr*>(&first_foreign_.name), first_foreign_.size, host,
+                  sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV | NI_DGRAM) != 0)
+    return "";
+  const bool six = first_foreign_.name.ss_family == AF_INET6;
+  return fmt::format("udp:{}{}{}:{}", six ? "[" : "", host, six ? "]" : "", port);
+}
+
 bool Exchange::receive() {
   if (in_ < 0) return false;
   bool any = false;
   for (int k = 0; k < most_packets; ++k) {
-    const ssize_t size = recv(in_, in_bytes_.data(), in_bytes_.size(), MSG_DONTWAIT | MSG_TRUNC);
+    Sender sender;
+    iovec into{in_bytes_.data(), in_bytes_.size()};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
+    msghdr message{};
+    message.msg_name = &sender.name;
+    message.msg_namelen = sizeof sender.name;
+    message.msg_iov = &into;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    const ssize_t size = recvmsg(in_, &message, MSG_DONTWAIT | MSG_TRUNC);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) break;
+    sender.size = message.msg_namelen;
+    if (!listen_->path.empty()) sender.name.ss_family = AF_UNIX;  // one without a name has no family either
+    for (cmsghdr* c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
+      if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
+        ucred who;
+        std::memcpy(&who, CMSG_DATA(c), sizeof who);
+        sender.process = who.pid;
+      }
+    if (!allowed(sender)) continue;
     tellegen_packet head;
     const auto room = static_cast<unsigned>(arriving_.size());
     const bool good = static_cast<std::size_t>(size) == in_bytes_.size() &&
@@ -184,6 +250,10 @@ bool Exchange::receive() {
         !std::all_of(arriving_.begin(), arriving_.end(), [](double v) { return std::isfinite(v); })) {
       ++counts_.malformed;
       continue;
+    }
+    if (!anybody_ && !pinned_) {
+      pinned_ = true;
+      sender_ = sender;
     }
     if (!sequence_.fresh(head.sequence, counts_)) continue;
     ++counts_.received;

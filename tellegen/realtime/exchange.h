@@ -3,6 +3,10 @@
 // At the start of each period everything that waits is read and the newest packet holds; where none waits,
 // or some are lost, the last one holds on. The loop never waits for the other side, in neither direction:
 // what cannot be sent at once is counted and forgotten.
+//
+// Inputs come from one sender: the one named, or the first whose packet is valid. What others send is counted
+// and not looked at. A sender is an address and port; of a Unix socket its path, or its process where it has
+// none.
 #pragma once
 
 #include <sys/socket.h>
@@ -25,6 +29,12 @@ struct Address {
   socklen_t size = 0;
 };
 
+// Who may send inputs.
+struct AllowedSender {
+  enum class Who { first, anybody, one } who = Who::first;
+  std::optional<Address> address;  // of one
+};
+
 struct PacketCounts {
   std::int64_t received = 0;    // new ones, in order
   std::int64_t superseded = 0;  // of these: a newer one came in the same period, never in force
@@ -33,6 +43,7 @@ struct PacketCounts {
   std::int64_t duplicate = 0;   // come before, ignored
   std::int64_t malformed = 0;   // no packet, another count of values, or a value that is not finite
   std::int64_t restarts = 0;    // the sender began anew
+  std::int64_t foreign = 0;     // from another sender than the one allowed, not looked at
   std::int64_t held = 0;        // periods after the first packet without a new one
   std::int64_t sent = 0;
   std::int64_t unsent = 0;  // nobody listens, or the other side does not keep up
@@ -52,7 +63,7 @@ class Exchange {
  public:
   // Throws ModelError: T551 where a socket cannot be opened, T552 for more values than a packet holds.
   Exchange(std::optional<Address> listen, std::optional<Address> send, std::size_t inputs,
-           std::size_t outputs);
+           std::size_t outputs, AllowedSender allowed = {});
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -63,8 +74,16 @@ class Exchange {
   std::span<const double> inputs() const { return inputs_; }
   void send(double time, std::span<const double> outputs);
   const PacketCounts& counts() const { return counts_; }
+  std::string foreign_sender() const;  // the first that was refused; empty: none, or one without a name
 
  private:
+  struct Sender {
+    sockaddr_storage name{};
+    socklen_t size = 0;
+    std::int64_t process = 0;  // 0: not known
+  };
+  static bool same(const Sender& a, const Sender& b);
+  bool allowed(const Sender& sender);
   void open();
   void close();
   std::optional<Address> listen_, send_;
@@ -75,6 +94,8 @@ class Exchange {
   std::uint64_t sent_ = 0, in_force_ = 0;  // sequence numbers
   SequenceCheck sequence_;
   PacketCounts counts_;
+  bool anybody_ = false, pinned_ = false;
+  Sender sender_, first_foreign_;
 };
 
 }  // namespace tellegen

@@ -189,6 +189,53 @@ TEST(Exchange, what_is_malformed_changes_nothing) {
   EXPECT_EQ(exchange.counts().superseded, 0);
 }
 
+TEST(Exchange, inputs_come_from_one_sender_and_others_are_counted) {
+  Wire wire;
+  wire.open();
+  const int second = socket(AF_UNIX, SOCK_DGRAM, 0);
+  const Address own = wire.at("second"), here = wire.at("here");
+  ASSERT_EQ(bind(second, reinterpret_cast<const sockaddr*>(&own.name), own.size), 0);
+  const auto put_second = [&](const Bytes& bytes) {
+    ASSERT_GT(sendto(second, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&here.name),
+                     here.size),
+              0);
+  };
+  {
+    Exchange exchange(here, std::nullopt, 1, 0);
+    put_second({'n', 'o'});  // no packet: pins nobody
+    wire.put(packet(1, {1.0}));
+    put_second(packet(2, {99.0}));
+    EXPECT_TRUE(exchange.receive());
+    EXPECT_EQ(exchange.inputs()[0], 1.0);
+    put_second(packet(3, {99.0}));
+    EXPECT_FALSE(exchange.receive());
+    wire.put(packet(2, {2.0}));
+    EXPECT_TRUE(exchange.receive());
+    EXPECT_EQ(exchange.inputs()[0], 2.0);
+    EXPECT_EQ(exchange.counts().foreign, 2);
+    EXPECT_EQ(exchange.counts().received, 2);
+    EXPECT_EQ(exchange.counts().lost, 0);
+    EXPECT_EQ(exchange.foreign_sender(), own.text);
+  }
+  {
+    Exchange exchange(here, std::nullopt, 1, 0, {AllowedSender::Who::one, own});
+    wire.put(packet(1, {1.0}));
+    EXPECT_FALSE(exchange.receive());
+    put_second(packet(1, {5.0}));
+    EXPECT_TRUE(exchange.receive());
+    EXPECT_EQ(exchange.inputs()[0], 5.0);
+  }
+  {
+    Exchange exchange(here, std::nullopt, 1, 0, {AllowedSender::Who::anybody, {}});
+    wire.put(packet(1, {1.0}));
+    put_second(packet(2, {5.0}));
+    EXPECT_TRUE(exchange.receive());
+    EXPECT_EQ(exchange.inputs()[0], 5.0);
+    EXPECT_EQ(exchange.counts().foreign, 0);
+  }
+  close(second);
+}
+
 TEST(Exchange, outputs_say_which_inputs_were_in_force) {
   Wire wire;
   wire.open();

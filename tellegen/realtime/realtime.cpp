@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tellegen/model/units.h"
+#include "tellegen/realtime/row_writer.h"
 #include "tellegen/simulate/denormals.h"
 
 namespace tellegen {
@@ -94,6 +95,7 @@ RealtimeReport run_paced(PacedTask& task, LastRows& rows, Exchange* exchange, Cl
       reached = *report.ended;
     }
     to_units(task.outputs, row);
+    if (!report.ended) rows.publish();  // the last row of such a run has a time of its own
     if (exchange) exchange->send(reached, row);
     const std::int64_t end = clock.now();
     report.lateness.add(begin - planned(k));
@@ -107,6 +109,7 @@ RealtimeReport run_paced(PacedTask& task, LastRows& rows, Exchange* exchange, Cl
   report.kept_from = task.period * static_cast<double>(rows.first());
   if (exchange) {
     report.packets = exchange->counts();
+    report.foreign_sender = exchange->foreign_sender();
     report.listened = exchange->listens();
     report.sent = exchange->sends();
   }
@@ -114,7 +117,7 @@ RealtimeReport run_paced(PacedTask& task, LastRows& rows, Exchange* exchange, Cl
 }
 
 RealtimeRun run_realtime(Simulation& simulation, const RealtimeOptions& options, Exchange* exchange,
-                         Clock& clock, const std::atomic<bool>& stop) {
+                         Clock& clock, const std::atomic<bool>& stop, RowSink* sink) {
   const SimulationOptions& said = simulation.problem().options;
   const auto& columns = simulation.outputs();
   const double period = simulation.sample_interval();
@@ -127,16 +130,25 @@ RealtimeRun run_realtime(Simulation& simulation, const RealtimeOptions& options,
   if (over) task.periods = 0;
   const std::size_t row_bytes = std::max<std::size_t>(1, columns.size()) * sizeof(double);
   const auto room = static_cast<std::int64_t>(std::max<std::size_t>(2, options.kept_bytes / row_bytes));
-  LastRows rows(columns.size(), task.periods < room ? task.periods + 1 : room);
+  LastRows rows(columns.size(), task.periods < room ? task.periods + 1 + LastRows::spare : room);
   const std::span<double> first = rows.next();
   simulation.first_row(first.data());
   to_units(task.outputs, first);
+  rows.publish();
 
   RealtimeRun run;
+  std::optional<RowWriter> writer;
+  if (sink) writer.emplace(rows, period, *sink);
   {
     const SchedulingRights rights(options.priority, options.lock_memory);
     if (exchange) exchange->send(0.0, first);
     run.report = run_paced(task, rows, exchange, clock, stop);
+  }
+  if (writer) {
+    writer->finish(run.report.ended);
+    run.report.streamed = true;
+    run.report.not_written = writer->lost();
+    run.report.write_failure = writer->failure();
   }
   SimulationResult& result = run.result;
   for (const OutputColumn& c : columns) result.names.push_back(c.name), result.units.push_back(c.unit);
@@ -172,7 +184,12 @@ std::string RealtimeReport::text() const {
         "{} periods held the last\n",
         p.received, p.lost, p.late, p.duplicate, p.malformed, p.superseded, p.restarts, p.held);
   if (sent) text += fmt::format("packets out: {} sent, {} not sent\n", p.sent, p.unsent);
-  if (kept_from > 0.0) text += fmt::format("rows before t = {:g} s were not kept\n", kept_from);
+  if (listened && p.foreign > 0)
+    text += fmt::format("{} packets of other senders refused, the first from {}\n", p.foreign,
+                        foreign_sender.empty() ? "one without a name" : foreign_sender);
+  if (kept_from > 0.0 && (!streamed || !write_failure.empty()))
+    text += fmt::format("rows before t = {:g} s were not kept\n", kept_from);
+  if (not_written > 0) text += fmt::format("{} rows were not written: the disk is too slow\n", not_written);
   return text;
 }
 

@@ -44,21 +44,37 @@ struct PacedTask {
   std::vector<LinearUnit> inputs, outputs;                          // to SI, from SI
 };
 
-// The last rows of a run, in memory that does not grow.
+// The last rows of a run, in memory that does not grow. One thread fills them; another may read those that
+// are published and not soon to be overwritten.
 class LastRows {
  public:
   LastRows(std::size_t width, std::int64_t rows);
+  std::size_t width() const { return width_; }
   std::span<double> next();                      // in the place of the oldest, where there is no other
   void forget_last() { --count_; }               // what next() gave was not filled
   std::int64_t first() const { return first_; }  // that is kept
   std::int64_t count() const { return count_; }  // with those that are not
   std::vector<double> take();                    // those kept, oldest first
 
+  void publish() { published_.store(count_, std::memory_order_release); }  // what next() gave is filled
+  std::int64_t published() const { return published_.load(std::memory_order_acquire); }
+  // The first row that stays for a while, whatever is added; and a row from there on.
+  std::int64_t safe_first() const {
+    return std::max<std::int64_t>(0, published() - capacity_ + std::min(spare, capacity_ / 2));
+  }
+  std::span<const double> row(std::int64_t k) const {
+    return {values_.data() + static_cast<std::size_t>(k % capacity_) * width_, width_};
+  }
+  static constexpr std::int64_t spare = 256;  // rows that the loop may add while one is read
+
  private:
   std::size_t width_;
   std::int64_t capacity_, first_ = 0, count_ = 0;
   std::vector<double> values_;
+  std::atomic<std::int64_t> published_{0};
 };
+
+class RowSink;  // row_writer.h
 
 struct RealtimeReport {
   double period = 0.0;
@@ -68,9 +84,13 @@ struct RealtimeReport {
   double execution_seconds = 0.0;  // of all periods
   bool listened = false, sent = false;
   PacketCounts packets;
-  double kept_from = 0.0;       // seconds: rows before this time were not kept
-  std::optional<double> ended;  // by the model's stop condition, at this time
-  std::string failure;          // of the integrator
+  std::string foreign_sender;    // the first whose packets were refused
+  double kept_from = 0.0;        // seconds: rows before this time were not kept in memory
+  bool streamed = false;         // all rows went to the sink, but for:
+  std::int64_t not_written = 0;  // rows, the disk being too slow
+  std::string write_failure;     // what stopped the writing; empty: nothing
+  std::optional<double> ended;   // by the model's stop condition, at this time
+  std::string failure;           // of the integrator
   std::string text() const;
 };
 
@@ -91,6 +111,6 @@ struct RealtimeRun {
 
 // Until the simulation's stop, which may be infinite, or until `stop` is set.
 RealtimeRun run_realtime(Simulation& simulation, const RealtimeOptions& options, Exchange* exchange,
-                         Clock& clock, const std::atomic<bool>& stop);
+                         Clock& clock, const std::atomic<bool>& stop, RowSink* sink = nullptr);
 
 }  // namespace tellegen

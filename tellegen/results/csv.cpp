@@ -14,6 +14,7 @@
 #include "tellegen/model/csv_records.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/csv_cell.h"
+#include "tellegen/results/csv_stream.h"
 #include "tellegen/results/trajectory.h"
 
 namespace tellegen {
@@ -26,7 +27,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t buffer_size = 1 << 16;
 constexpr std::size_t longest_number = 32;  // -1.2345678901234567e-308 and a comma
 
-struct Closer {
+}  // namespace
+
+struct FileCloser {
   void operator()(std::FILE* stream) const { std::fclose(stream); }
 };
 
@@ -48,6 +51,14 @@ class NumberStream {
     if (used_ == buffer_size) flush();
     buffer_[used_++] = c;
   }
+  void flush() {
+    put(buffer_, used_);
+    used_ = 0;
+  }
+  void to_disk() {
+    flush();
+    if (std::fflush(stream_.get()) != 0) fail();
+  }
   void close() {
     flush();
     if (std::fclose(stream_.release()) != 0) fail();
@@ -59,10 +70,6 @@ class NumberStream {
     if (!stream) fail();
     return stream;
   }
-  void flush() {
-    put(buffer_, used_);
-    used_ = 0;
-  }
   void put(const char* data, std::size_t size) {
     if (std::fwrite(data, 1, size, stream_.get()) != size) fail();
   }
@@ -71,10 +78,12 @@ class NumberStream {
   }
 
   fs::path path_;
-  std::unique_ptr<std::FILE, Closer> stream_;
+  std::unique_ptr<std::FILE, FileCloser> stream_;
   std::size_t used_ = 0;
   char buffer_[buffer_size];
 };
+
+namespace {
 
 // ---- reading
 
@@ -143,24 +152,51 @@ std::string csv_header(const std::string& name, const std::string& unit) {
   return csv_cell(unit.empty() ? name : name + " [" + unit + "]");
 }
 
+namespace {
+
+void write_header(NumberStream& out, const std::vector<std::string>& names,
+                  const std::vector<std::string>& units) {
+  std::string header = "t [s]";
+  for (std::size_t c = 0; c < names.size(); ++c)
+    header += "," + csv_header(names[c], c < units.size() ? units[c] : std::string());
+  out.text(header + "\n");
+}
+
+void write_row(NumberStream& out, double time, std::span<const double> values) {
+  out.number(time);
+  for (double value : values) {
+    out.mark(',');
+    out.number(value);
+  }
+  out.mark('\n');
+}
+
+}  // namespace
+
 void write_csv(const fs::path& path, const Trajectory& trajectory) {
   AtomicFile file(path);
   NumberStream out(file.aside(), path);
-  std::string header = "t [s]";
-  for (std::size_t c = 0; c < trajectory.columns(); ++c)
-    header += "," + csv_header(trajectory.names[c],
-                               c < trajectory.units.size() ? trajectory.units[c] : std::string());
-  out.text(header + "\n");
-  for (std::size_t r = 0; r < trajectory.rows(); ++r) {
-    out.number(trajectory.t[r]);
-    for (double value : trajectory.row(r)) {
-      out.mark(',');
-      out.number(value);
-    }
-    out.mark('\n');
-  }
+  write_header(out, trajectory.names, trajectory.units);
+  for (std::size_t r = 0; r < trajectory.rows(); ++r) write_row(out, trajectory.t[r], trajectory.row(r));
   out.close();
   file.commit();
+}
+
+CsvStream::CsvStream(const fs::path& path, const std::vector<std::string>& names,
+                     const std::vector<std::string>& units)
+    : path_(path), stream_(std::make_unique<NumberStream>(path, path)) {
+  write_header(*stream_, names, units);
+  stream_->to_disk();
+}
+
+CsvStream::~CsvStream() = default;
+
+void CsvStream::row(double time, std::span<const double> values) { write_row(*stream_, time, values); }
+void CsvStream::flush() { stream_->to_disk(); }
+
+void CsvStream::close() {
+  if (stream_) stream_->close();
+  stream_.reset();
 }
 
 Trajectory read_csv_text(std::string_view text, const std::string& name) {
@@ -186,7 +222,7 @@ Trajectory read_csv(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored))
     throw std::runtime_error(fmt::format("cannot read '{}': it is a folder", path.string()));
-  std::unique_ptr<std::FILE, Closer> stream(std::fopen(path.c_str(), "rb"));
+  std::unique_ptr<std::FILE, FileCloser> stream(std::fopen(path.c_str(), "rb"));
   if (!stream)
     throw std::runtime_error(fmt::format("cannot read '{}': {}", path.string(), std::strerror(errno)));
   std::string text;

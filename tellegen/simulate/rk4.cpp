@@ -299,9 +299,13 @@ Expr jumps_in_time(Pool& pool, std::span<const Expr> formulas, const std::vector
     weight *= 1.6180339887498949;
   };
   for (Expr node : nodes_of(formulas)) {
-    // A table may hold its values: which piece it is in.
-    if (node.op() == Op::lookup && of_time_alone(node))
-      for (double x : node.table()->x) watch(pool.call("ge", {node.args()[0], pool.number(x)}));
+    // What a table holds changes where it jumps; of others, which piece it is in.
+    if (node.op() == Op::lookup && of_time_alone(node)) {
+      if (node.table()->interpolation == Interpolation::hold)
+        watch(node);
+      else
+        for (double x : node.table()->x) watch(pool.call("ge", {node.args()[0], pool.number(x)}));
+    }
     if (node.op() != Op::call) continue;
     const auto name = node.function().name;
     const auto args = node.args();
