@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tellegen/model/observers.h"
 #include "tellegen/model/reading.h"
@@ -137,17 +138,21 @@ class NetworkTotals : public StepListener {
     for (std::size_t k = 0; k < rate_.size(); ++k) {
       const double history = scheme.past[0] * value_[0][k] + scheme.past[1] * value_[1][k] +
                              scheme.past[2] * value_[2][k] + scheme.past_rate * rate_[k];
-      value_[2][k] = value_[1][k];
-      value_[1][k] = value_[0][k];
+      for (int age : {3, 2, 1}) value_[age][k] = value_[age - 1][k];
       value_[0][k] = (now_[k] - history) / scheme.alpha;
       rate_[k] = now_[k];
     }
-    exchanged_ += now_.back() * length;
+    before_last_ = std::exchange(last_, now_.back() * length);
+    exchanged_ += last_;
     if (t < end_) return;
     done_ = true;
     totals.values = value_[0];
     totals.stored = now_[now_.size() - 2];
     totals.exchanged = exchanged_;
+  }
+  void staged() override {
+    exchanged_ -= sdirk_node * before_last_ + (1 - sdirk_node) * last_;
+    for (int age : {1, 2}) value_[age].swap(value_[age + 1]);
   }
   void updated(double, std::span<const int>, std::span<const double>, std::span<const double>,
                bool) override {}
@@ -161,10 +166,10 @@ class NetworkTotals : public StepListener {
     return all;
   }
   ColumnFormulas formulas_;
-  double end_, exchanged_ = 0.0;
+  double end_, exchanged_ = 0.0, last_ = 0.0, before_last_ = 0.0;
   bool done_ = false;
   std::vector<std::int32_t> columns_;
-  std::vector<double> x_, now_, value_[3], rate_;
+  std::vector<double> x_, now_, value_[4], rate_;
 };
 
 class FollowedNetwork : public Integrator {
