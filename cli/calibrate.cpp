@@ -299,10 +299,14 @@ void write_files(CalibrateReport& report) {
         for (std::size_t p = 0; p < report.model.parameters.size(); ++p)
           if (report.model.parameters[p].name == name) add(static_cast<int>(p));
       }
-      std::vector<double> numbers;
+      std::vector<double> numbers, deviations(parameters.size(), std::numeric_limits<double>::quiet_NaN());
       for (int p : parameters) numbers.push_back(report.result.model.parameters[p].number);
+      for (const StageResult& stage : report.result.stages)
+        for (const CalibratedParameter& p : stage.parameters)
+          deviations[static_cast<std::size_t>(std::find(parameters.begin(), parameters.end(), p.parameter) -
+                                              parameters.begin())] = p.deviation;
       write_file(target(request.output),
-                 with_numbers(read_text(request.file, {}), report.model, parameters, numbers));
+                 with_numbers(read_text(request.file, {}), report.model, parameters, numbers, deviations));
       report.written.push_back(target(request.output).string());
     }
     if (!request.report.report.empty()) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "tellegen/model/document.h"
 #include "tellegen/model/units.h"
@@ -85,29 +86,59 @@ Written place_of(const Document& document, const ModelParameter& parameter) {
                     {"make it a parameter of this file: [parameters], or beside 'model' of its subsystem"}});
 }
 
-void replace_start(std::string& text, const Model& model, const ModelParameter& parameter, double number) {
+void replace(std::string& text, const Keys& keys, const std::string& by) {
+  const auto span = find_value(text, keys);
+  text.replace(span->first, span->last - span->first, by);
+}
+
+// A standard deviation is a difference: no offset, and not more digits than it is known with.
+std::string deviation_text(double si, const std::string& unit) {
+  if (unit.empty() || unit == "1") return toml_number(fmt::format("{:.4g}", si));
+  const bool offset = units().to_si(0.0, unit) != 0.0;
+  return fmt::format("\"{:.4g} {}\"", offset ? si : units().from_si(si, unit), offset ? "K" : unit);
+}
+
+// What [unknowns] says of a parameter's start.
+void replace_start(std::string& text, const Model& model, const ModelParameter& parameter, double number,
+                   double deviation) {
   const std::string& name = parameter.name;
-  std::vector<Keys> places{{"unknowns", name, "start"}};
+  std::vector<Keys> places{{"unknowns", name}};
   if (const auto dot = name.find('.'); dot != std::string::npos)
-    places.push_back({"unknowns", name.substr(0, dot), name.substr(dot + 1), "start"});
-  const Document document(text, model.file.string());
-  for (const Keys& keys : places)
-    if (const Value* value = value_under(document, keys)) {
-      const auto span = find_value(text, keys);
+    places.push_back({"unknowns", name.substr(0, dot), name.substr(dot + 1)});
+  for (const Keys& entry : places) {
+    const auto under = [&](const char* key) {
+      Keys keys = entry;
+      keys.emplace_back(key);
+      return keys;
+    };
+    const Document document(text, model.file.string());
+    if (!value_under(document, entry)) continue;
+    if (const Value* value = value_under(document, under("start"))) {
+      const auto span = find_value(text, under("start"));
       const std::string old = text.substr(span->first, span->last - span->first);
-      text.replace(span->first, old.size(), rewritten(old, *value, number, "", parameter.unit));
-      return;
+      replace(text, under("start"), rewritten(old, *value, number, "", parameter.unit));
     }
+    if (std::isnan(deviation)) return;
+    const std::string by = deviation_text(deviation, parameter.unit);
+    if (value_under(document, under("deviation"))) {
+      replace(text, under("deviation"), by);
+    } else if (const auto room = find_room(text, entry)) {
+      const bool first = value_under(document, entry)->items.empty();
+      text.insert(room->at, fmt::format("{}deviation = {}", !room->in_braces ? "\n" : first ? "" : ", ", by));
+    }
+    return;
+  }
 }
 
 }  // namespace
 
 std::string with_numbers(std::string_view given, const Model& model, std::span<const int> parameters,
-                         std::span<const double> numbers) {
+                         std::span<const double> numbers, std::span<const double> deviations) {
   std::string text(given);
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     const ModelParameter& parameter = model.parameters[parameters[k]];
-    replace_start(text, model, parameter, numbers[k]);
+    replace_start(text, model, parameter, numbers[k],
+                  k < deviations.size() ? deviations[k] : std::numeric_limits<double>::quiet_NaN());
     const Document document(text, model.file.string());
     const Written written = place_of(document, parameter);
     if (const Value* value = value_under(document, written.keys)) {

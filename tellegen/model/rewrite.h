@@ -12,11 +12,12 @@
 namespace tellegen {
 
 // Where [unknowns] says where a search or an estimator starts with one of the parameters (`start`), it starts
-// from the new number.
+// from the new number; and with a standard deviation, where one is given (NaN: none), it is as uncertain as
+// that.
 //
 // `text` is that of model.file. Parameters as study_parameter() counts them, numbers in SI. Throws ModelError
 // (T149) where a number stands in another file, that of a subsystem.
 std::string with_numbers(std::string_view text, const Model& model, std::span<const int> parameters,
-                         std::span<const double> numbers);
+                         std::span<const double> numbers, std::span<const double> deviations = {});
 
 }  // namespace tellegen

@@ -87,6 +87,12 @@ plain = { between = [1, 9] }
   EXPECT_EQ(back.unknowns[0].deviation, 2.0);
   EXPECT_EQ(back.unknowns[1].start, 3e-3);
   EXPECT_FALSE(back.unknowns[2].start);
+  // With a deviation, it is that of the start.
+  const Model known = read(with_numbers(unknowns, model, parameters, std::array{4.5, 3e-3, 8.0},
+                                        std::array{0.25, 1e-5, std::nan("")}));
+  EXPECT_EQ(known.unknowns[0].deviation, 0.25);
+  EXPECT_EQ(known.unknowns[1].deviation, 1e-5);
+  EXPECT_FALSE(known.unknowns[2].deviation);
   EXPECT_EQ(back.parameters[back.unknowns[2].parameter].number, 8.0);
 }
 

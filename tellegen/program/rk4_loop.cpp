@@ -118,14 +118,14 @@ bool Rk4Loop::run_interpreted(Rk4Control& c) {
     const bool sample = ++c.phase == c.stride;
     if (sample) c.phase = 0;
     std::copy(seen, seen + n, k_[0].begin());
-    if ((!jump || sample || step_.slow_steps > 1) && !begin(end - offset, h)) return false;
+    if ((!jump || step_.slow_steps > 1) && !begin(end - offset, h)) return false;
     for (std::size_t i = 0; i < n; ++i)
       if (is_slow(i)) gathered[i] = gathered[i] + 0.5 * h * (k_[0][i] + seen[i]);
-    if (sample) {
+    if (jump && !begin(end + offset, h)) return false;
+    if (sample) {  // from the right of a jump, as everywhere
       for (int section : {5, 6, 7}) interpret(step_.program, section, r);
       for (std::int32_t output : step_.outputs) *c.rows++ = r[output];
     }
-    if (jump && !begin(end + offset, h)) return false;
     if (++c.slow_phase >= step_.slow_steps) {
       for (std::size_t i = 0; i < n; ++i)
         if (is_slow(i)) {
@@ -276,18 +276,19 @@ std::string c_rk4_loop(const Rk4Program& step) {
   out += "        case 2: " + each("b{i} = r{k}; m{i} = m{i} + r{k}; ") + "stage = 3; continue;\n";
   out += "        case 3: " + each("z{i} = z{i} + h6 * (a{i} + 2.0 * m{i} + r{k}); ") +
          "++index; if (++phase == stride) { phase = 0; sample = 1; }\n";
-  out += step.jumps >= 0 && !any_slow ? "          stage = jump && !sample ? 5 : 4; continue;\n"
+  out += step.jumps >= 0 && !any_slow ? "          stage = jump ? 5 : 4; continue;\n"
                                       : "          stage = 4; continue;\n";
   out += "        case 4:\n" + slow_slopes + "          " +
-         each("a{i} = r{k}; ", "m{i} = m{i} + h2 * (b{i} + r{k}); b{i} = r{k}; ") +
-         "\n          if (sample) {\n" + (any_slow ? "" : instructions(5, "            ")) +
-         instructions(6, "            ") + instructions(7, "            ");
-  for (std::int32_t r : step.outputs) out += fmt::format("            *rows++ = r{};\n", r);
-  out += "          }\n";
+         each("a{i} = r{k}; ", "m{i} = m{i} + h2 * (b{i} + r{k}); b{i} = r{k}; ") + "\n";
   if (step.jumps >= 0)
     out += "          if (jump) { stage = 5; continue; }\n          break;\n        case 5:\n" + slow_slopes +
            "          " + each("a{i} = r{k}; ", "b{i} = r{k}; ") + "\n";
   out += "          break;\n        default: break;\n      }\n      break;\n    }\n";
+  // From the right of a jump, as everywhere.
+  out += "    if (sample) {\n" + (any_slow ? "" : instructions(5, "      ")) + instructions(6, "      ") +
+         instructions(7, "      ");
+  for (std::int32_t r : step.outputs) out += fmt::format("      *rows++ = r{};\n", r);
+  out += "    }\n";
   if (any_slow) {
     out += fmt::format("    if (++slow_phase >= {}) {{ ", step.slow_steps) +
            each("", fmt::format("a{{i}} = m{{i}} / (h * (double){}); z{{i}} = z{{i}} + m{{i}}; m{{i}} = 0; ",
