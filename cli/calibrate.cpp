@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,7 @@
 #include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/data_file.h"
 #include "tellegen/estimate/estimate_table.h"
+#include "tellegen/estimate/suspicion.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/rewrite.h"
 #include "tellegen/results/atomic_file.h"
@@ -347,14 +349,27 @@ Record part_of(const Record& record, const CalibrationStage& stage) {
 }
 
 // What would explain a misfit.
-[[noreturn]] void refuse_misfit(const CalibrateReport& report) {
+// Mistakes in the columns that would explain it: the fit is tried with each of them undone.
+void add_likely_reasons(const CalibrateReport& report, const CalibrationOptions& options, double misfit,
+                        std::vector<std::string>& details) {
+  const auto quality = [&](const Record& record) {
+    return misfit_of(report.model, record, report.stages, options);
+  };
+  for (const Suspicion& s : suspicions(report.model, report.record, misfit, quality))
+    details.push_back("likely reason: " + s.text);
+}
+
+[[noreturn]] void refuse_misfit(const CalibrateReport& report, const CalibrationOptions& options) {
   std::vector<std::string> details;
   bool larger = false;
+  double worst = 0.0;
   for (const StageResult& stage : report.result.stages)
     if (!stage.misfit.empty()) {
       details.push_back(stage.misfit);
       larger = larger || stage.inflation > 1.0;
+      worst = std::max(worst, stage.chi_square);
     }
+  if (larger) add_likely_reasons(report, options, worst, details);
   details.emplace_back(larger
                            ? "the data, the model or the noise of [sensors] is wrong; see units, columns and "
                              "what inputs are between rows (interpolation)"
@@ -415,9 +430,10 @@ void calibrate_command(const CalibrateRequest& request) {
       std::vector<std::string> details = stage.open;
       details.push_back(stage.open.empty() ? "the best point found is shown; it may not be the right one"
                                            : "tellegen check --estimate tells what can be known");
+      add_likely_reasons(report, options, std::numeric_limits<double>::infinity(), details);
       throw StudyError(request.file, stage.failure, details);
     }
-  if (!request.anyway && !result.consistent()) refuse_misfit(report);
+  if (!request.anyway && !result.consistent()) refuse_misfit(report, options);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <deque>
 #include <memory>
 
-#include "tellegen/estimate/inconsistency.h"
 #include "tellegen/estimate/filter.h"
+#include "tellegen/estimate/inconsistency.h"
 #include "tellegen/estimate/smoother.h"
 #include "tellegen/estimate/statistics.h"
 #include "tellegen/estimate/tune.h"

@@ -24,7 +24,8 @@ Model ring(int nodes) {
     text += fmt::format(
         "c{0} = {{ kind = \"thermal.capacitor\", p = \"n{0}\", n = \"datum\", C = {1}, T0 = 300 }}\n"
         "r{0} = {{ kind = \"thermal.resistor\", p = \"n{0}\", n = \"n{2}\", R = {3} }}\n",
-        k, 5 + k * 7 % 11, (k + 1) % nodes, k == nodes / 3 ? "\"G\"" : fmt::format("{}", 0.5 + 0.1 * (k * 5 % 13)));
+        k, 5 + k * 7 % 11, (k + 1) % nodes,
+        k == nodes / 3 ? "\"G\"" : fmt::format("{}", 0.5 + 0.1 * (k * 5 % 13)));
   for (int k = 0; k < nodes; k += 5)
     text += fmt::format(
         "a{0} = {{ kind = \"thermal.resistor\", p = \"n{0}\", n = \"outside\", R = 8 }}\n"

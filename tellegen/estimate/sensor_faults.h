@@ -1,9 +1,9 @@
 // An estimate that judges itself: faults of sensors are found, named and allowed for.
 //
-// Where the innovations are inconsistent (inconsistency.h), each sensor is suspected of an offset, a drift and
-// a scale, each beginning at one of many rows; and each state of beginning elsewhere than the filter thinks.
-// The signature of a fault of size one in the innovations follows from the filter's own gains, with f what
-// the fault does to the error of the state, b to the reading:
+// Where the innovations are inconsistent (inconsistency.h), each sensor is suspected of an offset, a drift
+// and a scale, each beginning at one of many rows; and each state of beginning elsewhere than the filter
+// thinks. The signature of a fault of size one in the innovations follows from the filter's own gains, with f
+// what the fault does to the error of the state, b to the reading:
 //
 //   f- = Phi f,   g = b + h f-,   f = f- - K g
 //   size = c/J,   deviation = 1/sqrt(J),   2 log(likelihood ratio) = c^2/J,    c = sum g nu/S,  J = sum g^2/S
