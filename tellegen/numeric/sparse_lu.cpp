@@ -106,6 +106,7 @@ bool SparseLu::structurally_singular() const {
 
 bool SparseLu::factor(std::span<const double> values) {
   assert(static_cast<std::int32_t>(values.size()) == pattern_.nonzeros());
+  if (pattern_.size == 0) return true;
   klu_free_numeric(&state_->numeric, &state_->common);
   if (!state_->symbolic) return false;
   state_->numeric = klu_factor(pattern_.column_start.data(), pattern_.row.data(),
@@ -154,6 +155,7 @@ double SparseLu::reciprocal_condition() const {
 }
 
 std::vector<std::int32_t> SparseLu::column_order() const {
+  if (pattern_.size == 0) return {};
   return {state_->symbolic->Q, state_->symbolic->Q + pattern_.size};
 }
 

@@ -94,7 +94,7 @@ void NetworkStep::prepare() {
         0.0);
   }
   prepared_ = true;
-  if (!options_.events) solver_ = std::make_unique<RowSolver>(*lu_, sources_);
+  if (!options_.events && network_.size() > 0) solver_ = std::make_unique<RowSolver>(*lu_, sources_);
 }
 
 // Each column is an unknown, or recovered from its component.

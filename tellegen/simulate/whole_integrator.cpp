@@ -12,9 +12,9 @@ constexpr std::int64_t long_run = 200000;  // steps
 
 // So many of a long run's steps keep its totals: whole samples, and whole turns between the renewals of its
 // sines, so that the change to another program leaves no trace. 0: all.
-std::int64_t followed_of(const Problem& problem, const Network& network, bool events) {
+std::int64_t followed_of(const Problem& problem) {
   const double steps = problem.options.stop / problem.step;
-  if (problem.totals.empty() || events || network.iterative() || steps <= long_run) return 0;
+  if (problem.totals.empty() || steps <= long_run) return 0;
   const std::int64_t turn = std::lcm<std::int64_t>(64, problem.stride);
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(0.001 * steps) / turn) * turn;
 }
@@ -43,7 +43,7 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
   options.project = plan_.project;
   options.refactor = problem.options.refactor;
   options.events = !events_.empty();
-  followed_steps_ = followed_of(problem, network_, options.events);
+  followed_steps_ = followed_of(problem);
   if (plan_.start_steps > 0 && !options.events) {
     // A handful of steps: not worth a compiler's time.
     StepOptions starting = options;
@@ -55,9 +55,9 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
     return std::make_unique<WholeStep>(network_, problem.storage, plan_.scheme, problem.outputs, state_,
                                        options, totals);
   };
-  if (followed_steps_ > 0) followed_ = make(problem.totals);
-  step_ = make(followed_ ? std::span<const Expr>() : problem.totals);
-  if (problem.options.compile) step_->loop().compile();
+  step_ = make(problem.totals);
+  if (followed_steps_ > 0) unfollowed_ = make({});
+  if (problem.options.compile) (unfollowed_ ? unfollowed_ : step_)->loop().compile();
   if (options.events) starting_ = plan_.start_steps;
   control_.step = problem.step;
   control_.stride = problem.stride;
@@ -89,19 +89,15 @@ bool WholeIntegrator::run_plain(std::int64_t steps) {
     steps -= starting;
     if (control_.index == plan_.start_steps) {
       start_->store(state_);
-      (followed_ ? followed_ : step_)->load(state_);
-      control_.renew = 1;
-    }
-  }
-  if (followed_ && steps > 0 && control_.index < followed_steps_) {
-    const std::int64_t following = std::min(steps, followed_steps_ - control_.index);
-    if (!run(*followed_, control_, following)) return false;
-    steps -= following;
-    if (control_.index == followed_steps_) {
-      followed_->store(state_);
       step_->load(state_);
       control_.renew = 1;
     }
+  }
+  if (unfollowed_ && steps > 0) {
+    const std::int64_t following = std::min(steps, followed_steps_ - control_.index);
+    if (!run(*step_, control_, following)) return false;
+    steps -= following;
+    hand_over();
   }
   return steps == 0 || run(*step_, control_, steps);
 }
@@ -118,6 +114,7 @@ bool WholeIntegrator::run_with_events(std::int64_t steps) {
   const auto width = static_cast<std::int64_t>(problem_.outputs.size());
   const auto time = [&](std::int64_t index) { return problem_.step * static_cast<double>(index); };
   while (control_.index < last) {
+    hand_over();
     row_ = control_.rows;
     if (events_.restarting()) {
       if (!events_.restart(time(control_.index + 1))) return false;
@@ -131,6 +128,7 @@ bool WholeIntegrator::run_with_events(std::int64_t steps) {
       use(starting_ > 0 ? trapezoidal(problem_.step) : plan_.scheme, problem_.step);
       std::int64_t wanted = std::min(last, events_.next_due()) - control_.index;
       if (starting_ > 0) wanted = std::min<std::int64_t>(wanted, starting_);
+      if (unfollowed_) wanted = std::min(wanted, followed_steps_ - control_.index);
       const std::int64_t before = control_.index;
       if (!run(*step_, control_, wanted)) return false;
       starting_ = std::max(0, starting_ - static_cast<int>(control_.index - before));
@@ -189,19 +187,26 @@ std::int64_t WholeIntegrator::advance(std::int64_t samples, double* rows) {
   return done;
 }
 
+// From here on without totals, where it is time.
+void WholeIntegrator::hand_over() {
+  if (!unfollowed_ || control_.index < followed_steps_) return;
+  step_->store(state_);
+  followed_totals_.assign(state_.value[0].end() - static_cast<long>(problem_.totals.size()),
+                          state_.value[0].end());
+  unfollowed_->hold(state_.held);
+  unfollowed_->load(state_);
+  step_ = std::move(unfollowed_);
+  scheme_ = plan_.scheme;
+  control_.renew = 1;
+}
+
 Totals WholeIntegrator::totals() const {
   Totals totals;
   if (problem_.totals.empty()) return totals;
-  const bool still = followed_ && control_.index < followed_steps_;
-  StepState now = state_;  // where others went on without totals: as it was handed over
-  if (control_.index < plan_.start_steps && start_)
-    start_->store(now);
-  else if (!followed_)
-    step_->store(now);
-  else if (still)
-    followed_->store(now);
+  if (!followed_totals_.empty()) return {followed_totals_, followed_steps_, {}, {}};
+  StepState now = state_;
+  (control_.index < plan_.start_steps && start_ ? start_ : step_)->store(now);
   totals.values.assign(now.value[0].end() - static_cast<long>(problem_.totals.size()), now.value[0].end());
-  if (followed_ && !still) totals.steps = followed_steps_;
   return totals;
 }
 
