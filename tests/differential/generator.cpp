@@ -103,12 +103,13 @@ class Builder {
   std::string positive(double size = 1.0, double low = 0.2, double high = 5.0) {
     const std::string number = number_text(size * random_.logarithmic(low, high));
     if (random_.chance(0.6)) return number;
-    if (!draft.parameters.empty() && size == 1.0 && random_.chance(0.4)) {
-      const std::string p = random_.pick(draft.parameters).first;
+    if (!plain_.empty() && size == 1.0 && random_.chance(0.4)) {
+      const std::string p = random_.pick(plain_);
       return quoted(random_.chance(0.5) ? p : number_text(random_.between(0.5, 2)) + "*" + p + " + 0.1");
     }
-    const std::string p = name("p");
+    const std::string p = name(size == 1.0 ? "p" : "big");
     draft.parameters.emplace_back(p, number);
+    if (size == 1.0) plain_.push_back(p);
     return quoted(p);
   }
 
@@ -168,6 +169,7 @@ class Builder {
  protected:
   Random& random_;
   std::map<std::string, int> count_;
+  std::vector<std::string> plain_;  // parameters of usual size, to be used again
 };
 
 // ---- linear networks

@@ -1,4 +1,5 @@
 // tellegen-differential: random models against oracles (docs/differential.md).
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,7 +45,7 @@ std::string as_comment(const std::string& text) {
 }
 
 // The check in a process of its own: what crashes there or does not end is a failure like others.
-constexpr unsigned longest = 120;  // seconds
+constexpr rlim_t longest = 60;  // seconds of processor time
 
 Verdict guarded(const Property& property, const Draft& draft) {
   int ends[2];
@@ -53,7 +54,8 @@ Verdict guarded(const Property& property, const Draft& draft) {
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    alarm(longest);
+    const rlimit limit{longest, longest + 5};
+    setrlimit(RLIMIT_CPU, &limit);
     Verdict v;
     try {
       v = property.check(draft);
@@ -78,7 +80,7 @@ Verdict guarded(const Property& property, const Draft& draft) {
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFSIGNALED(status))
-    return failed(WTERMSIG(status) == SIGALRM ? "does not end" : "crash", "a verdict",
+    return failed(WTERMSIG(status) == SIGXCPU ? "does not end" : "crash", "a verdict",
                   std::string("signal ") + strsignal(WTERMSIG(status)), "");
   std::vector<std::string> fields;
   for (std::size_t at = 0; at < bytes.size();) {

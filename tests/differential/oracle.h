@@ -78,7 +78,9 @@ class Reference {
   void update(bool sampled);
   const Tableau& tableau_;
   double step_;
-  std::vector<long> samples_;  // taken so far, of each discrete variable
+  Eigen::PartialPivLU<Eigen::MatrixXd> factors_;  // of the equations of a step ...
+  double factored_step_ = 0.0;                    // ... of this length; 0: none
+  std::vector<long> samples_;                     // taken so far, of each discrete variable
 };
 
 }  // namespace differential

@@ -32,6 +32,19 @@ struct DualLeaves : Leaves<Dual> {
   bool positive(const Dual& v, bool or_zero) override { return or_zero ? v.value >= 0 : v.value > 0; }
 };
 
+struct ValueLeaves : Leaves<double> {
+  const VectorXd &x, &rates;
+  const std::vector<double>& d;
+  double t;
+  ValueLeaves(const VectorXd& x_, const VectorXd& r_, const std::vector<double>& d_, double t_)
+      : x(x_), rates(r_), d(d_), t(t_) {}
+  double time() override { return t; }
+  double column(int k) override { return x[k]; }
+  double rate(int k) override { return rates[k]; }
+  double discrete(int k) override { return d[static_cast<std::size_t>(k)]; }
+  bool positive(const double& v, bool or_zero) override { return or_zero ? v >= 0 : v > 0; }
+};
+
 // Which way every comparison goes. Rates are not known here, and nothing of ours compares them.
 struct SignatureLeaves : Leaves<double> {
   const VectorXd& x;
@@ -90,33 +103,51 @@ bool Reference::step(double h, VectorXd& next, std::vector<double>* sums) {
   static const Eigen::Matrix3d inverse = radau().inverse();
   VectorXd stages(3 * n);
   for (int i = 0; i < 3; ++i) stages.segment(i * n, n) = x;
-  MatrixXd jacobian(3 * n, 3 * n);
-  VectorXd residual(3 * n);
-  bool done = false;
-  for (int iteration = 0; iteration < 40 && !done; ++iteration) {
-    jacobian.setZero();
+  const auto stage_rates = [&](int i) {
+    VectorXd rates = VectorXd::Zero(n);
+    for (int j = 0; j < 3; ++j) rates += inverse(i, j) / h * (stages.segment(j * n, n) - x);
+    return rates;
+  };
+  const auto factorise = [&] {
+    MatrixXd jacobian = MatrixXd::Zero(3 * n, 3 * n);
     for (int i = 0; i < 3; ++i) {
-      const VectorXd at = stages.segment(i * n, n);
-      VectorXd rates = VectorXd::Zero(n);
-      for (int j = 0; j < 3; ++j) rates += inverse(i, j) / h * (stages.segment(j * n, n) - x);
+      const VectorXd at = stages.segment(i * n, n), rates = stage_rates(i);
       DualLeaves leaves(at, rates, discrete, t + nodes[static_cast<std::size_t>(i)] * h);
-      for (int r = 0; r < n; ++r) {
-        const Dual v = evaluate(*tableau_.residuals[static_cast<std::size_t>(r)], leaves);
-        residual[i * n + r] = v.value;
-        for (const auto& [c, slope] : v.slopes) {
+      for (int r = 0; r < n; ++r)
+        for (const auto& [c, slope] :
+             evaluate(*tableau_.residuals[static_cast<std::size_t>(r)], leaves).slopes) {
           if (c < n)
             jacobian(i * n + r, i * n + c) += slope;
           else
             for (int j = 0; j < 3; ++j) jacobian(i * n + r, j * n + c - n) += slope * inverse(i, j) / h;
         }
-      }
     }
-    if (!residual.allFinite() || !jacobian.allFinite()) return false;
-    VectorXd change = jacobian.partialPivLu().solve(residual);
+    factored_step_ = 0.0;
+    if (!jacobian.allFinite()) return false;
+    factors_.compute(jacobian);
+    factored_step_ = h;
+    return true;
+  };
+  // The factors of an earlier step serve as long as the iteration converges quickly with them.
+  VectorXd residual(3 * n);
+  double before = 0.0;
+  bool done = false;
+  for (int iteration = 0; iteration < 40 && !done; ++iteration) {
+    if ((factored_step_ != h || iteration >= 3) && !factorise()) return false;
+    for (int i = 0; i < 3; ++i) {
+      const VectorXd at = stages.segment(i * n, n), rates = stage_rates(i);
+      ValueLeaves leaves(at, rates, discrete, t + nodes[static_cast<std::size_t>(i)] * h);
+      for (int r = 0; r < n; ++r)
+        residual[i * n + r] = evaluate(*tableau_.residuals[static_cast<std::size_t>(r)], leaves);
+    }
+    if (!residual.allFinite()) return false;
+    VectorXd change = factors_.solve(residual);
     if (!change.allFinite()) return false;
     limit(change, 5.0 * (1.0 + stages.cwiseAbs().maxCoeff()));
     stages -= change;
-    done = (change.array().abs() / (1.0 + stages.array().abs())).maxCoeff() < 1e-11;
+    const double now = (change.array().abs() / (1.0 + stages.array().abs())).maxCoeff();
+    done = now < 1e-11 || (iteration > 0 && now < 1e-8 && now * now < 1e-12 * before);
+    before = now;
   }
   if (!done) return false;
   next = stages.tail(n);
@@ -209,6 +240,7 @@ void Reference::update(bool sampled) {
     if (next == discrete && (round > 0 || !sampled)) return;
     if (next != discrete) {
       discrete = next;
+      factored_step_ = 0.0;
       settle_held();
     }
   }

@@ -1,8 +1,10 @@
 #include "tests/differential/property.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/differential/generator.h"
+#include "tests/differential/subject.h"
 
 namespace differential {
 
@@ -11,6 +13,28 @@ Verdict failed(std::string tag, std::string expected, std::string got, std::stri
 }
 Verdict failed(std::string tag, double expected, double got, std::string where) {
   return failed(std::move(tag), number_text(expected, 17), number_text(got, 17), std::move(where));
+}
+
+Verdict same_bits(const Outcome& a, const Outcome& b, const std::string& tag, const std::string& where) {
+  if (a.t.size() != b.t.size()) return failed(tag, "as many rows", "another number of rows", where);
+  Verdict worst;
+  double largest = 0.0;
+  for (std::size_t k = 0; k < a.names.size(); ++k) {
+    const auto other =
+        static_cast<std::size_t>(std::find(b.names.begin(), b.names.end(), a.names[k]) - b.names.begin());
+    if (other == b.names.size()) continue;
+    double size = 0.0;
+    for (std::size_t row = 0; row < a.t.size(); ++row) size = std::max(size, std::abs(a.at(row, k)));
+    for (std::size_t row = 0; row < a.t.size(); ++row) {
+      const double one = a.at(row, k), two = b.at(row, other);
+      const double relative = std::abs(one - two) / std::max(size, 1e-3);
+      if (one == two || relative <= largest) continue;
+      largest = relative;
+      worst = failed(tag + (relative < 1e-11 ? " in the last bits" : ""), one, two,
+                     a.names[k] + " at t = " + number_text(a.t[row], 6) + ", " + where);
+    }
+  }
+  return worst;
 }
 
 double usual_size(const std::string& variable) {

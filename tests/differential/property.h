@@ -44,6 +44,10 @@ Verdict check_netlist(const Draft& draft);
 Draft shrink(const Draft& draft, const std::function<Verdict(const Draft&)>& check, const std::string& tag,
              int budget);
 
+// The same outputs of two runs must be the same to the bit. The tag tells rounding from more.
+struct Outcome;
+Verdict same_bits(const Outcome& a, const Outcome& b, const std::string& tag, const std::string& where);
+
 // A value in numbers: how large an error counts for a variable of this name.
 double usual_size(const std::string& variable);
 

@@ -41,21 +41,6 @@ Error error_of(const Outcome& run, const Expected& expected, double step) {
   return worst;
 }
 
-// Bits of the same outputs in two runs.
-Verdict same_bits(const Outcome& a, const Outcome& b, const std::string& tag, const std::string& where) {
-  for (std::size_t k = 0; k < a.names.size(); ++k) {
-    const auto other =
-        static_cast<std::size_t>(std::find(b.names.begin(), b.names.end(), a.names[k]) - b.names.begin());
-    if (other == b.names.size()) continue;
-    for (std::size_t row = 0; row < std::min(a.t.size(), b.t.size()); ++row)
-      if (a.at(row, k) != b.at(row, other))
-        return failed(tag, a.at(row, k), b.at(row, other),
-                      a.names[k] + " at t = " + number_text(a.t[row], 6) + ", " + where);
-  }
-  if (a.t.size() != b.t.size()) return failed(tag, "as many rows", "another number of rows", where);
-  return {};
-}
-
 double order_of(const std::string& method) {
   if (method == "bdf1") return 1;
   if (method == "bdf3") return 3;
