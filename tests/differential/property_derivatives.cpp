@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "tests/differential/property.h"
 #include "tests/differential/subject.h"
@@ -10,9 +11,14 @@
 namespace differential {
 namespace {
 
+// An extrapolated difference, and how far two extrapolations are apart.
 struct Slope {
   double value = 0.0, doubt = 0.0;
 };
+Slope extrapolated(double d1, double d2, double d3) {
+  const double first = (4 * d2 - d1) / 3, second = (4 * d3 - d2) / 3;
+  return {second, std::abs(first - second) + 0.1 * std::abs(d3 - d2)};
+}
 
 }  // namespace
 
@@ -71,9 +77,9 @@ Verdict check_derivatives(const Draft& draft) {
       continue;
     }
     for (std::size_t k = 0; k < spec.objectives.size(); ++k) {
-      const double first = (4 * d2[k] - d1[k]) / 3, second = (4 * d3[k] - d2[k]) / 3;
+      const Slope difference = extrapolated(d1[k], d2[k], d3[k]);
+      const double second = difference.value, doubt = difference.doubt;
       const double scale = std::max({std::abs(second), std::abs(forward.values[k]) / size * 1e-2, 1e-3});
-      const double doubt = std::abs(first - second) + 0.1 * std::abs(d3[k] - d2[k]);
       if (!std::isfinite(second) || doubt > 2e-3 * scale) {
         ++unsettled;
         continue;
@@ -87,6 +93,26 @@ Verdict check_derivatives(const Draft& draft) {
         if (!run.warnings.empty()) {
           ++warned;
           return true;
+        }
+        // Where a jump falls within a fixed step changes with the step, and the step with the end: then
+        // differences of such runs are off, however short the step. Those of `adaptive` decide.
+        if (spec.method != "adaptive") {
+          StudySpec other = plain;
+          other.method = "adaptive";
+          other.tolerance = 1e-9;
+          std::vector<double> a1, a2, a3;
+          const StudySpec kept = std::exchange(plain, other);
+          const bool there = central(8e-3, a1) && central(4e-3, a2) && central(2e-3, a3);
+          plain = kept;
+          if (!there) {
+            ++unsettled;
+            return true;
+          }
+          const Slope truth = extrapolated(a1[k], a2[k], a3[k]);
+          if (!(truth.doubt < 5e-3 * scale) || std::abs(got - truth.value) < 1e-2 * scale) {
+            ++unsettled;
+            return true;
+          }
         }
         const std::string& objective = draft.objectives[k].second;
         verdict =

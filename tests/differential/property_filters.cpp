@@ -216,7 +216,7 @@ Verdict check_calibration(const Draft& draft, const Plant& plant, const VectorXd
     for (const auto& [name, value] : model.parameters)
       if (name == n) truth.push_back(std::atof(value.c_str()));
   if (truth.size() != 2) return {};
-  const Data data = data_of(plant, 0.2 * noise, step, 60, 0.1, random);
+  const Data data = data_of(plant, noise, step, 60, 0.1, random);
   for (std::size_t k = 0; k < names.size(); ++k)
     model.unknowns.emplace_back(names[k],
                                 "{ start = " + number_text(truth[k] * random.between(0.7, 1.4), 6) + " }");
@@ -284,7 +284,7 @@ Verdict check_calibration(const Draft& draft, const Plant& plant, const VectorXd
     const double deviation = std::sqrt(covariance(static_cast<int>(k), static_cast<int>(k)));
     if (std::abs(parameter.after - p[k]) > 0.05 * deviation)
       return failed("calibrate is elsewhere than least squares", p[k], parameter.after, name);
-    if (std::abs(parameter.deviation - deviation) > 0.02 * deviation)
+    if (std::abs(parameter.deviation - deviation * stage.inflation) > 0.02 * deviation)
       return failed("calibrate: a standard deviation is wrong", deviation, parameter.deviation, name);
   }
   Verdict v;
