@@ -37,6 +37,12 @@ FixedRun::FixedRun(const Model& model, const RunRequest& request)
       events(!Schedule(system, problem.step).empty()),
       jumps(system, request.wrt),
       tableau(system) {
+  if (system.rates.empty())
+    throw ModelError(
+        {{model.file.string(), 0},
+         "T341",
+         fmt::format("a model without states has no derivatives with method '{}'", problem.options.method),
+         {"choose method adaptive"}});
   const std::span<const int> wrt = request.wrt;
   std::vector<ColumnValue> formulas;
   for (const OutputColumn& o : request.trajectories) formulas.push_back(column_value(system, o.value, wrt));
@@ -116,9 +122,10 @@ void FixedRun::find_held_start() {
     for (const auto& [p, slope] : slopes.of(substitute(kind.discrete[d.held].start, values)))
       held_start[k * parameters + p] = slope;
   }
-  updates->evaluate(problem.initial.x, 0.0);
   std::vector<double> x, rates;
-  for (const bool sampled : {false, true, false}) {
+  for (const int round : {0, 1, 2}) {
+    const bool sampled = round == 1;
+    updates->evaluate(round < 2 ? problem.initial.x_sampled : problem.initial.x, 0.0);
     start->forward(held_start, x, rates);
     std::vector<double> next(held_start.size(), 0.0);
     for (const auto& s : updates->by_column())

@@ -742,6 +742,7 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
   ColumnFormulas updates(system, update_expressions(system));
   std::vector<double> held(tableau.held().begin(), tableau.held().end()), next(held.size());
   bool sampled = false;
+  std::vector<double> x_sampled;
   // Each round settles at least one variable, unless they drive each other in a circle. Those with a sample
   // time are taken over once and together, when the others have settled: a sampled sum must not add up twice.
   for (std::size_t round = 0;; ++round) {
@@ -764,9 +765,13 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
       return values;
     };
     std::vector<double> taken = take(false);
-    if (taken == held && !std::exchange(sampled, true)) taken = take(true);
+    if (taken == held && !std::exchange(sampled, true)) {
+      taken = take(true);
+      x_sampled = state.x;
+    }
     if (taken == held) {
       state.held = std::move(held);
+      state.x_sampled = std::move(x_sampled);
       return state;
     }
     if (round > 20 + held.size()) {

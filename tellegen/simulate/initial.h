@@ -38,6 +38,7 @@ struct InitialState {
   std::vector<double> held;  // discrete variables
   // Where the states were found with nodes held or sources at rest: everything as it was then. Else empty.
   std::vector<double> x_before, rates_before;
+  std::vector<double> x_sampled;  // columns when variables with a sample time were taken over
 };
 
 // Throws ModelError where the equations are singular or the given values contradict each other,
