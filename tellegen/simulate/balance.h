@@ -47,6 +47,7 @@ struct EnergyBalance {
   bool power_checked = false;
   double power_error = 0.0, power_error_at = 0.0;
   std::string power_error_domain;
+  bool closes() const;
   std::string brief() const;    // one line
   std::string warning() const;  // empty: both within their bounds
 };
