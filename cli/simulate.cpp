@@ -178,7 +178,7 @@ void solve_reference(const EquationSystem& system, double agreement, const std::
 void find_culprit(const EquationSystem& system, const std::vector<OutputColumn>& columns, RunReport& report) {
   constexpr std::int32_t largest = 2000;
   const auto& balance = report.summary.balance;
-  if (!balance || !balance->checked || balance->error <= balance->bound || !balance->shares.empty() ||
+  if (!balance || !balance->checked || balance->closes() || !balance->shares.empty() ||
       system.size() > largest || !report.summary.failure.empty())
     return;
   SimulationOptions again = report.options;
