@@ -14,7 +14,7 @@ namespace {
 
 // A body that warms and cools through a known resistance; two sensors at it.
 Model two_sensors(const std::string& more) {
-  return read_model_text(R"(
+  return read_model_text(R"toml(
 [components]
 heat = { kind = "thermal.heat_source", p = "datum", n = "body", Q = "20*(1 + sin(t/50))" }
 body = { kind = "thermal.capacitor", p = "body_", n = "datum", C = "100 J/K", T0 = "300 K" }
@@ -24,7 +24,7 @@ room = { kind = "thermal.fixed_temperature", p = "air", T = "300 K" }
 [sensors]
 A = { measures = "body_.T", noise = "0.1 K" }
 B = { measures = "body_.T", noise = "0.1 K", bias = { deviation = "5 K" } }
-)" + more,
+)toml" + more,
                          "test.toml", {.library = TELLEGEN_SOURCE_DIR "/library", .overrides = {}});
 }
 

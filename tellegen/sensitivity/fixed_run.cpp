@@ -1,7 +1,5 @@
 #include "tellegen/sensitivity/fixed_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -37,12 +35,6 @@ FixedRun::FixedRun(const Model& model, const RunRequest& request)
       events(!Schedule(system, problem.step).empty()),
       jumps(system, request.wrt),
       tableau(system) {
-  if (system.rates.empty())
-    throw ModelError(
-        {{model.file.string(), 0},
-         "T341",
-         fmt::format("a model without states has no derivatives with method '{}'", problem.options.method),
-         {"choose method adaptive"}});
   const std::span<const int> wrt = request.wrt;
   std::vector<ColumnValue> formulas;
   for (const OutputColumn& o : request.trajectories) formulas.push_back(column_value(system, o.value, wrt));
