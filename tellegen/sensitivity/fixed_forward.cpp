@@ -316,12 +316,6 @@ class FixedForwardLanes : public StepListener {
 
 RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) {
   FixedRun run(model, request);
-  if (run.system.rates.empty())
-    throw ModelError({{model.file.string(), 0},
-                      "T341",
-                      fmt::format("a model without states has no forward derivatives with method '{}'",
-                                  request.simulation.method),
-                      {"choose method adaptive"}});
   RunDerivatives result;
   result.method = fmt::format("forward, staggered after each step of {}", request.simulation.method);
   if (!run.start->good())
