@@ -72,7 +72,7 @@ TEST_F(Formulas, what_no_root_needs_leaves_no_instruction) {
   const Expr used = list.define(a * b), unused = list.define(pool.call("exp", {a}));
   list.define(unused + used);
   const Program program = make({{used * x, 0}}, list.list());
-  EXPECT_EQ(c_of(program, 0) + c_of(program, 1) + c_of(program, 2), "r4 = r0 * r1;\nr5 = r4 * r3;\n");
+  EXPECT_EQ(c_of(program, 0) + c_of(program, 1) + c_of(program, 2), "r4 = r0 * r1;\nr5 = r3 * r4;\n");
 }
 
 TEST_F(Formulas, a_root_is_never_an_input_register) {

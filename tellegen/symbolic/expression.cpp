@@ -1,8 +1,8 @@
 // Canonical sums, products and powers.
 //
-// A sum gathers (coefficient, rest) and a product (base, exponent), sorts by what the rest or base says
-// (comes_before), and merges neighbours. Merging may uncover something to flatten (0.5*s + 0.5*s is s, itself
-// a sum), so gathering repeats until nothing does; each repetition takes away one level of nesting.
+// A sum gathers (coefficient, rest) and a product (base, exponent), sorts by the creation of the rest or
+// base, and merges neighbours. Merging may uncover something to flatten (0.5*s + 0.5*s is s, itself a
+// sum), so gathering repeats until nothing does; each repetition takes away one level of nesting.
 #include "tellegen/symbolic/expression.h"
 
 #include <cassert>
@@ -37,12 +37,12 @@ struct Factor {
 // Stable, so that coefficients and exponents add up as they were written; most lists are short, and
 // std::stable_sort would allocate.
 template <class List, class Key>
-void sort_by_content(List& list, Key key) {
+void sort_by_creation(List& list, Key key) {
   if (list.size() > 16)
     return std::stable_sort(list.begin(), list.end(),
-                            [&](const auto& a, const auto& b) { return comes_before(key(a), key(b)); });
+                            [&](const auto& a, const auto& b) { return key(a).id() < key(b).id(); });
   for (std::size_t i = 1; i < list.size(); ++i)
-    for (std::size_t j = i; j > 0 && comes_before(key(list[j]), key(list[j - 1])); --j)
+    for (std::size_t j = i; j > 0 && key(list[j]).id() < key(list[j - 1]).id(); --j)
       std::swap(list[j], list[j - 1]);
 }
 
@@ -103,7 +103,7 @@ Expr Pool::add(std::span<const Expr> summands) {
       terms[i].coefficient = 0.0;
       for (Expr e : t.rest.args()) gather(t.coefficient, e);
     }
-    sort_by_content(terms, [](const Term& t) -> const ExprNode& { return *t.rest.node_; });
+    sort_by_creation(terms, [](const Term& t) { return t.rest; });
     std::size_t kept = 0;
     for (std::size_t i = 0; i < terms.size();) {
       Term merged = terms[i];
@@ -145,7 +145,7 @@ Expr Pool::multiply(std::span<const Expr> given) {
   for (Expr e : given) gather(e);
   for (bool again = true; again;) {
     again = false;
-    sort_by_content(factors, [](const Factor& f) -> const ExprNode& { return *f.base.node_; });
+    sort_by_creation(factors, [](const Factor& f) { return f.base; });
     std::size_t kept = 0;
     std::pmr::vector<Expr> uncovered(&scratch.memory);
     for (std::size_t i = 0; i < factors.size();) {

@@ -35,14 +35,7 @@ struct ExprNode {
   const Expr* args = nullptr;
   Pool* pool = nullptr;
   Payload payload = {};
-  // What the node says, whatever else the pool holds: sums and products are ordered by these.
-  std::uint64_t content = 0;
-  const std::string* first_name = nullptr;  // of the symbols below it, alphabetically; null: there is none
 };
-
-// Symbols first, then by name. The order in which expressions were made has no part in it: what one
-// asks for beside a formula must not change the last digit of the formula.
-bool comes_before(const ExprNode& a, const ExprNode& b);
 
 // Grows in chunks, each larger than the last up to a limit, and frees everything at once.
 template <class T>
@@ -79,7 +72,6 @@ struct Pool::State {
   Expr intern(Op op, ExprNode::Payload payload, std::span<const Expr> args, int order = 0);
   Expr scale(double coefficient, Expr rest);  // coefficient * rest, the inverse of split_coefficient
   void grow();
-  static void describe(ExprNode& node);  // its content, from its parts
 
   Pool& pool;
   Chunks<ExprNode> nodes;

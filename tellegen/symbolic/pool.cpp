@@ -1,4 +1,3 @@
-#include <bit>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -43,44 +42,7 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   return hash ^ (hash >> 32);
 }
 
-std::uint64_t mix(std::uint64_t hash, std::string_view text) {
-  for (char c : text) hash = mix(hash, static_cast<unsigned char>(c));
-  return hash;
-}
-
 }  // namespace
-
-void Pool::State::describe(ExprNode& node) {
-  std::uint64_t content = mix(static_cast<std::uint64_t>(node.op) + 1, node.order);
-  if (node.op == Op::number) content = mix(content, node.payload.bits);
-  if (node.op == Op::call) content = mix(content, node.payload.function->name);
-  if (node.op == Op::symbol) {
-    node.first_name = node.payload.name;
-    content = mix(content, *node.payload.name);
-  }
-  if (node.op == Op::lookup) {
-    const Table& table = **node.payload.table;
-    content = mix(content, table.name);
-    for (double x : table.x) content = mix(content, std::bit_cast<std::uint64_t>(x));
-    for (double c : table.c) content = mix(content, std::bit_cast<std::uint64_t>(c));
-  }
-  for (std::uint32_t k = 0; k < node.count; ++k) {
-    const ExprNode& arg = *node.args[k].node_;
-    content = mix(content, arg.content);
-    if (arg.first_name && (!node.first_name || *arg.first_name < *node.first_name))
-      node.first_name = arg.first_name;
-  }
-  node.content = content;
-}
-
-bool comes_before(const ExprNode& a, const ExprNode& b) {
-  if ((a.op == Op::symbol) != (b.op == Op::symbol)) return a.op == Op::symbol;
-  if (a.first_name != b.first_name) {  // one name is one string of the pool
-    if (!a.first_name || !b.first_name) return !a.first_name;
-    return *a.first_name < *b.first_name;
-  }
-  return a.content != b.content ? a.content < b.content : a.id < b.id;
-}
 
 Expr Pool::State::intern(Op op, ExprNode::Payload payload, std::span<const Expr> arguments, int order) {
   std::uint64_t identity = op == Op::multiply ? 0 : payload.bits;
@@ -113,7 +75,6 @@ Expr Pool::State::intern(Op op, ExprNode::Payload payload, std::span<const Expr>
   node->args = copy;
   node->pool = &pool;
   node->payload = payload;
-  describe(*node);
   slots[at] = {hash, node};
   if (2 * std::size_t{count} > slots.size()) grow();
   return Expr(node);

@@ -57,7 +57,7 @@ TEST_F(Print, text_reads_as_it_was_written) {
                          "log(0)",
                          "a^0.5",
                          "1/a^0.5",
-                         "c + 2*(a + b)",
+                         "2*(a + b) + c",
                          "a == b",
                          "a + b < c - d"}) {
     Pool pool;
