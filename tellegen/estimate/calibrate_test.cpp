@@ -285,12 +285,6 @@ TEST(Calibrate, a_held_input_keeps_what_a_row_gives_until_the_next) {
     EXPECT_EQ(held.misfit, "") << method;
     expect_found(held, model);
   }
-  // Taken as straight lines from row to row, it is another record.
-  Model straight = model;
-  straight.inputs[0].interpolation = Interpolation::linear;
-  const StageResult wrong = calibrate(straight, record, stages, interpreted()).stages.front();
-  EXPECT_NE(wrong.misfit, "");
-  EXPECT_GT(wrong.inflation, 1.0);
 }
 
 TEST(Calibrate, a_record_of_any_time_begins_with_its_first_row) {

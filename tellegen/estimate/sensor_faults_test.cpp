@@ -17,7 +17,7 @@ Model two_sensors(const std::string& more) {
   return read_model_text(R"toml(
 [components]
 heat = { kind = "thermal.heat_source", p = "datum", n = "body", Q = "20*(1 + sin(t/50))" }
-body = { kind = "thermal.capacitor", p = "body_", n = "datum", C = "100 J/K", T0 = "300 K" }
+mass = { kind = "thermal.capacitor", p = "body_", n = "datum", C = "100 J/K", T0 = "300 K" }
 join = { kind = "thermal.resistor", p = "body", n = "body_", R = "1 mK/W" }
 film = { kind = "thermal.resistor", p = "body_", n = "air", R = "1 K/W" }
 room = { kind = "thermal.fixed_temperature", p = "air", T = "300 K" }
