@@ -161,7 +161,7 @@ class CalibrationPage {
   std::string residuals(const StageResult& stage) const {
     HtmlTable table{{"sensor", "unit", "readings", "residual RMS", "mean / sd", "variance", "white"},
                     {},
-                    "What is left of the readings"};
+                    "Residuals of the readings"};
     for (std::size_t s = 0; s < stage.sensors.size(); ++s) {
       const SensorStatistics& a = stage.sensors[s];
       std::string unit;

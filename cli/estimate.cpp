@@ -227,7 +227,7 @@ void estimate_command(const EstimateRequest& request) {
   ProgressBar bar;
   if (ProgressBar::watched()) options.progress = std::ref(bar);
   const Estimate e = judged_estimate(model, record, options);
-  // What a filter that lost its way had found is kept, under another name.
+  // What a filter that diverged had found is kept, under another name.
   const auto target = [&](const std::string& path) {
     return !e.failure.empty() && !is_stream(path) ? partial_path(path) : fs::path(path);
   };
@@ -304,10 +304,9 @@ void add_estimate(CLI::App& command) {
       .add_flag("--smooth", r.smooth, "go back through the record: what each state was, with all readings")
       ->group(what);
   command
-      .add_flag(
-          "--anyway", r.anyway,
-          "go on where the readings do not tell enough, the filter has lost its way, or sensors or model are "
-          "inconsistent with the readings")
+      .add_flag("--anyway", r.anyway,
+                "go on where the readings do not tell enough, the filter diverged, or sensors or model are "
+                "inconsistent with the readings")
       ->group(what);
   command.add_flag("--tune", r.tune, "process noise by maximum likelihood of the innovations")->group(what);
   command

@@ -91,7 +91,7 @@ TEST_F(Reports, a_calibration_shows_the_way_to_its_numbers) {
   const std::string html = get(path("c.html"));
   expect_sound(html);
   for (const char* text :
-       {"Numbers per iteration", "Length of each step", "What is left of the readings", "truth"})
+       {"Numbers per iteration", "Length of each step", "Residuals of the readings", "truth"})
     EXPECT_NE(html.find(text), std::string::npos) << text;
   const auto data = nlohmann::json::parse(read_html(html)->parts[1].data);
   ASSERT_EQ(data.at("numbers").size(), 3u);

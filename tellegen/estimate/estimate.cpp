@@ -21,7 +21,7 @@ namespace {
 
 const double nan = std::numeric_limits<double>::quiet_NaN();
 
-// A filter has lost its way where the readings of a sensor are, over many of them, further from what it
+// A filter has diverged where the readings of a sensor are, over many of them, further from what it
 // expects than its own uncertainty allows by this factor.
 constexpr int divergence_window = 200;
 constexpr double divergence_ratio = 100.0;  // of variances
@@ -191,7 +191,7 @@ class Run {
       report(plant, filter, row);
       if (const int lost = options_.anyway ? -1 : diverged(); lost >= 0)
         return fail(row,
-                    fmt::format("the filter has lost its way: {} readings of '{}' in a row are {:.0f} "
+                    fmt::format("the filter diverged: {} readings of '{}' in a row are {:.0f} "
                                 "standard deviations off, on average",
                                 divergence_window, estimate_.sensors[static_cast<std::size_t>(lost)].name,
                                 std::sqrt(recent_sum_[static_cast<std::size_t>(lost)] / divergence_window)));

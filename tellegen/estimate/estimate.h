@@ -82,7 +82,7 @@ struct EstimateOptions {
   bool euler = false;     // forward Euler instead of the exact flow
   int passes = 1;         // over the same record, each beginning with the unknowns the last one found ...
   double passes_tolerance = 1e-10;  // ... until they change by less than this, SI
-  bool anyway = false;              // go on where the filter has lost its way
+  bool anyway = false;              // go on where the filter diverged
   bool compile = true;
   // At these rows an unknown may jump: so much is added to its deviation, in squares.
   struct Widening {
