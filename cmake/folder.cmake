@@ -13,12 +13,21 @@ function(tellegen_batches NAME SIZE)
   endif()
 endfunction()
 
+# Programs that check the code under test and are not it: built quickly, without sanitizers of their own.
+function(tellegen_checker NAME)
+  if(TELLEGEN_SANITIZE)
+    target_compile_options(${NAME} PRIVATE -fno-sanitize=all)
+  endif()
+endfunction()
+
 function(tellegen_test NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${NAME} ${ARG_SOURCES})
   set_target_properties(${NAME} PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(${NAME} PRIVATE ${ARG_LINK} GTest::gtest_main)
   target_compile_definitions(${NAME} PRIVATE TELLEGEN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  tellegen_checker(${NAME})
+  target_compile_options(${NAME} PRIVATE -O0)
   # One process per program: the leak check at its end costs seconds.
   add_test(NAME ${NAME} COMMAND ${NAME} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
