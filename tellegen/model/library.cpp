@@ -1,8 +1,10 @@
 // The library as a whole: where it is, which domains and which kinds it has.
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "tellegen/model/read.h"
 #include "tellegen/model/reading.h"
@@ -10,17 +12,35 @@
 namespace tellegen {
 namespace fs = std::filesystem;
 
-fs::path library_folder() {
-  if (const char* said = std::getenv("TELLEGEN_LIBRARY"); said && *said) return said;
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  // Installed, it is in share/; in a build folder, somewhere above.
-  for (fs::path folder = program.parent_path(); !error && !folder.empty(); folder = folder.parent_path()) {
+namespace {
+
+// library/ beside or above a file: installed, it is in share/; in a build folder, somewhere above.
+std::optional<fs::path> library_above(const fs::path& file) {
+  for (fs::path folder = file.parent_path(); !folder.empty(); folder = folder.parent_path()) {
     for (const char* beside : {"library", "share/tellegen/library"})
       if (std::error_code ignored; fs::exists(folder / beside / "domains.toml", ignored))
         return folder / beside;
     if (folder == folder.root_path()) break;
   }
+  return std::nullopt;
+}
+
+// The shared library or program that this code is in.
+fs::path own_file() {
+  Dl_info info;
+  std::error_code error;
+  if (!dladdr(reinterpret_cast<const void*>(&library_folder), &info) || !info.dli_fname) return {};
+  const fs::path file = fs::canonical(info.dli_fname, error);
+  return error ? fs::path() : file;
+}
+
+}  // namespace
+
+fs::path library_folder() {
+  if (const char* said = std::getenv("TELLEGEN_LIBRARY"); said && *said) return said;
+  std::error_code error;
+  for (const fs::path& file : {own_file(), fs::read_symlink("/proc/self/exe", error)})
+    if (const auto found = library_above(file)) return *found;
 #ifdef TELLEGEN_SOURCE_DIR
   return TELLEGEN_SOURCE_DIR "/library";
 #else
