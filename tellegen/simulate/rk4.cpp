@@ -382,10 +382,8 @@ class ExplicitRk4 : public Integrator {
   std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
   Totals totals() const override {
-    return {{loop_.states().begin() + static_cast<long>(minimal_->own_states()), loop_.states().end()},
-            -1,
-            {},
-            {}};
+    const std::vector<double> states = loop_.states();
+    return {{states.begin() + static_cast<long>(minimal_->own_states()), states.end()}, -1, {}, {}};
   }
   Statistics statistics() const override {
     Statistics s;
