@@ -487,17 +487,6 @@ class ExplicitRk4 : public Integrator {
     return fmt::format("; linearised at the start, steps up to {:.3g} s are stable", stable_step_);
   }
 
-  // Of a state that is an edge's variable; empty where it is one of a component's own.
-  static std::string rate_domain(const EquationSystem& system, std::int32_t rate) {
-    const Rate& r = system.rates[rate];
-    const Group& group = system.groups[r.group];
-    const LocalSymbol& symbol = group.symbols[r.symbol];
-    if (symbol.what != LocalSymbol::What::across && symbol.what != LocalSymbol::What::through) return {};
-    const Model& model = *system.model;
-    const Kind& kind = model.kinds[model.components[group.components[r.member]].kind];
-    return model.domains[kind.edges[symbol.index].domain].name;
-  }
-
   // Which states the user calls slow, by name or by domain.
   static std::vector<char> slow_states(const MinimalProblem& minimal) {
     const SimulationOptions& options = minimal.problem.options;
