@@ -6,34 +6,6 @@
 #include <set>
 
 namespace tellegen {
-namespace {
-
-// Registers an instruction reads.
-template <class Fn>
-void for_each_operand(const Program& program, const Instruction& i, Fn fn) {
-  int operands = 2;
-  switch (i.code) {
-    case Code::number:
-      operands = 0;
-      break;
-    case Code::copy:
-    case Code::negate:
-    case Code::square_root:
-    case Code::lookup:
-      operands = 1;
-      break;
-    case Code::call:
-      operands = program.functions[i.extra]->arity < 0 ? 2 : program.functions[i.extra]->arity;
-      break;
-    default:
-      break;
-  }
-  const std::int32_t all[3] = {i.a, i.b, i.c};
-  for (int k = 0; k < operands; ++k) fn(all[k]);
-}
-
-}  // namespace
-
 Batch::Batch(Program program, std::vector<InputSource> sources, std::span<const std::int32_t> exports,
              std::int32_t members)
     : program_(std::move(program)), sources_(std::move(sources)), members_(members) {

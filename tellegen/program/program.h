@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tellegen/symbolic/expression.h"
+#include "tellegen/symbolic/functions.h"
 
 namespace tellegen {
 
@@ -97,6 +98,32 @@ Program make_program(Pool& pool, std::span<const ProgramInput> inputs,
 
 // Run one section on a register file of program.registers doubles.
 void interpret(const Program& program, int section, double* registers);
+
+// Registers an instruction reads.
+template <class Fn>
+void for_each_operand(const Program& program, const Instruction& i, Fn fn) {
+  int operands = 2;
+  switch (i.code) {
+    case Code::number:
+      operands = 0;
+      break;
+    case Code::copy:
+    case Code::negate:
+    case Code::square_root:
+    case Code::lookup:
+      operands = 1;
+      break;
+    case Code::call: {
+      const int arity = program.functions[i.extra]->arity;
+      operands = arity < 0 ? 2 : arity;
+      break;
+    }
+    default:
+      break;
+  }
+  const std::int32_t all[3] = {i.a, i.b, i.c};
+  for (int k = 0; k < operands; ++k) fn(all[k]);
+}
 
 // One instruction as C: "r7 = r3*r5;" without the type, registers named by `name`.
 std::string c_instruction(const Program& program, const Instruction& instruction,

@@ -1,329 +1,283 @@
 #include "tellegen/program/rk4_loop.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 namespace tellegen {
 namespace {
 
-constexpr double aside = 1e-9;  // of a step
+constexpr double aside = 1e-9;    // of a step
+constexpr double never = -1e300;  // no time is this
 
 }  // namespace
 
-Rk4Loop::Rk4Loop(Rk4Program program) : step_(std::move(program)), registers_(step_.program.registers, 0.0) {
-  const std::size_t n = step_.states.size();
-  z_.assign(n, 0.0);
-  stage_.assign(n, 0.0);
-  for (auto& k : k_) k.assign(n, 0.0);
-  kept_.assign(3 * n, 0.0);
-  // A number stands in the first section that uses it; a later one may run before that.
-  for (const Instruction& i : step_.program.code)
-    if (i.code == Code::number) registers_[i.target] = step_.program.numbers[i.extra];
+Rk4Loop::Rk4Loop(Rk4Program program)
+    : step_(std::move(program)),
+      code_(procedure(step_, counters_)),
+      registers_(code_.procedure().program.registers, 0.0) {
+  step_.program = {};
 }
 
-void Rk4Loop::compile() {
-  code_ = compile_c(c_rk4_loop(step_));
-  if (!code_) return;
-  run_ = code_->function<int(double*, double*, double*, Rk4Control*)>("tellegen_rk4");
-  prepare_ = code_->function<void(double*)>("tellegen_prepare");
+Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
+  Procedure result{.program = step.program};
+  SectionWriter write(result.program);
+  const std::size_t n = step.states.size();
+  const bool any_slow = step.slow_steps > 1, jumps = step.jumps >= 0;
+  const auto slow = [&](std::size_t i) { return any_slow && step.slow[i]; };
+  for (std::int32_t* counter : {&c.step, &c.index, &c.left, &c.stride, &c.phase, &c.most, &c.fixed,
+                                &c.iterations, &c.worst, &c.fresh, &c.happened, &c.stopped, &c.slow_phase})
+    *counter = write.new_register();
+  for (auto* list : {&c.z, &c.first, &c.middle, &c.last})
+    for (std::size_t i = 0; i < n; ++i) list->push_back(write.new_register());
+  const auto h = c.step, stage = write.new_register(), at = write.new_register(),
+             evaluated_at = write.new_register(), sample = write.new_register(),
+             signature = write.new_register(), finished = write.new_register();
+
+  // Once a call.
+  const auto half = write.multiply(write.number(0.5), h), sixth = write.divide(h, write.number(6.0)),
+             beside = write.multiply(write.number(aside), h);
+  write.assign(c.happened, write.number(0.0));
+  write.assign(evaluated_at, write.number(never));  // parameters may have changed
+  if (jumps) write.assign(step.jump_time, write.add(write.multiply(h, c.index), beside));
+  Body run{write.end()};
+  if (jumps) {
+    run.push_back(run_section(8));
+    run.push_back(copy_registers({{signature, step.jumps}}));
+  }
+
+  // A step begins.
+  const auto done = write.call("le", c.left, write.number(0.0));
+  Body turn{write.end(), leave_when(done)};
+  const auto t = write.multiply(h, c.index), end = write.multiply(h, write.add(c.index, write.number(1.0))),
+             since = write.multiply(h, c.slow_phase);  // the slow states took their step
+  write.assign(stage, write.call("if", c.fresh, write.number(0.0), write.number(1.0)));
+  write.assign(sample, write.number(0.0));
+  std::int32_t jump = -1, before = end, after = end, begin = t;
+  if (jumps) {
+    write.assign(step.jump_time, write.add(end, beside));
+    turn.push_back(write.end());
+    turn.push_back(run_section(8));
+    jump = write.call("ne", step.jumps, signature);
+    write.assign(signature, step.jumps);
+    const auto by = write.call("if", jump, beside, write.number(0.0));
+    before = write.subtract(end, by);
+    after = write.add(end, by);
+    begin = write.add(t, beside);
+  }
+  turn.push_back(write.end());
+
+  // Stages 0 to 3; 4: the slopes at the end, 5: the same from the right. Where each is.
+  const auto place = [&](std::int32_t time, std::int32_t by, const std::vector<std::int32_t>* along) {
+    write.assign(at, time);
+    for (std::size_t i = 0; i < n; ++i) {
+      std::int32_t value = c.z[i];
+      if (slow(i))
+        value = write.add(value, write.multiply(by < 0 ? since : write.add(since, by), c.first[i]));
+      else if (along)
+        value = write.add(value, write.multiply(by, (*along)[i]));
+      write.assign(step.states[i], value);
+    }
+    return Body{write.end()};
+  };
+  std::vector<Body> places;
+  places.push_back(place(begin, -1, nullptr));
+  const auto middle = write.add(t, half);
+  places.push_back(place(middle, half, &c.first));
+  const auto again = write.add(t, half);
+  places.push_back(place(again, half, &c.last));
+  places.push_back(place(before, h, &c.last));
+  places.push_back(place(before, h, nullptr));
+  if (jumps) places.push_back(place(after, h, nullptr));
+
+  // Slopes there.
+  const auto moved = write.call("ne", at, evaluated_at);
+  Body evaluate{choose(stage, places), write.end(),
+                when(moved, {copy_registers({{step.time, at}, {evaluated_at, at}}), run_section(1)})};
+  Body solve{run_section(2)};
+  if (step.error >= 0) {
+    const auto count = write.new_register();
+    write.assign(count, write.number(0.0));
+    solve.push_back(write.end());
+    std::vector<RegisterCopy> next, found;
+    for (std::size_t i = 0; i < step.next.size(); ++i) {
+      next.push_back({step.iterates[i], step.next[i]});
+      found.push_back({step.solutions[i], step.iterates[i]});
+    }
+    write.assign(count, write.add(count, write.number(1.0)));
+    const auto converged =
+        write.call("if", write.call("gt", c.fixed, write.number(0.0)), write.call("ge", count, c.fixed),
+                   write.call("le", step.error, write.number(1.0)));
+    const auto too_many = write.call("ge", count, c.most);
+    solve.push_back(loop(
+        {run_section(3), copy_registers(next), write.end(), leave_when(converged), fail_when(too_many)}));
+    write.assign(c.iterations, write.add(c.iterations, count));
+    write.assign(c.worst, write.call("max", c.worst, count));
+    solve.push_back(write.end());
+    solve.push_back(copy_registers(found));
+  }
+  solve.push_back(run_section(4));
+  evaluate.insert(evaluate.end(), solve.begin(), solve.end());
+
+  // What each stage does with them: first keeps the first, last the last, middle the sum of the two between.
+  const auto go_on = [&](double next) { write.assign(stage, write.number(next)); };
+  const auto use = [&](Body text) {
+    text.push_back(write.end());
+    return text;
+  };
+  const Body slow_slopes = any_slow ? Body{run_section(5)} : Body{};
+  std::vector<Body> uses;
+  const auto at_start = write.call("eq", c.index, write.number(0.0));
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto k = step.slopes[i];
+    write.assign(c.first[i], slow(i) ? write.call("if", at_start, k, c.first[i]) : k);
+    if (slow(i)) write.assign(c.last[i], k);
+  }
+  go_on(1);
+  uses.push_back(use(slow_slopes));
+  for (std::size_t i = 0; i < n; ++i)
+    if (!slow(i)) write.assign(c.last[i], step.slopes[i]), write.assign(c.middle[i], step.slopes[i]);
+  go_on(2);
+  uses.push_back(use({}));
+  for (std::size_t i = 0; i < n; ++i)
+    if (!slow(i)) {
+      write.assign(c.last[i], step.slopes[i]);
+      write.assign(c.middle[i], write.add(c.middle[i], step.slopes[i]));
+    }
+  go_on(3);
+  uses.push_back(use({}));
+  const auto two = write.number(2.0), one = write.number(1.0);
+  for (std::size_t i = 0; i < n; ++i)
+    if (!slow(i))
+      write.assign(
+          c.z[i],
+          write.add(c.z[i],
+                    write.multiply(sixth, write.add(write.add(c.first[i], write.multiply(two, c.middle[i])),
+                                                    step.slopes[i]))));
+  write.assign(c.index, write.add(c.index, one));
+  write.assign(c.left, write.subtract(c.left, one));
+  const auto phase = write.add(c.phase, one);
+  write.assign(sample, write.call("eq", phase, c.stride));
+  write.assign(c.phase, write.call("if", sample, write.number(0.0), phase));
+  if (jumps && !any_slow)
+    write.assign(stage, write.call("if", jump, write.number(5.0), write.number(4.0)));
+  else
+    go_on(4);
+  uses.push_back(use({}));
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto k = step.slopes[i];
+    if (slow(i))
+      write.assign(c.middle[i], write.add(c.middle[i], write.multiply(half, write.add(c.last[i], k))));
+    write.assign(slow(i) ? c.last[i] : c.first[i], k);
+  }
+  if (jumps) {
+    write.assign(stage, write.number(5.0));
+    write.assign(finished, write.call("eq", jump, write.number(0.0)));
+  } else {
+    write.assign(finished, write.number(1.0));
+  }
+  uses.push_back(use(slow_slopes));
+  if (jumps) {
+    for (std::size_t i = 0; i < n; ++i) write.assign(slow(i) ? c.last[i] : c.first[i], step.slopes[i]);
+    write.assign(finished, write.number(1.0));
+    uses.push_back(use(slow_slopes));
+  }
+  write.assign(finished, write.number(0.0));
+  evaluate.push_back(write.end());
+  evaluate.push_back(choose(stage, uses));
+  evaluate.push_back(leave_when(finished));
+  turn.push_back(loop(evaluate));
+
+  // Outputs: from the right of a jump, as everywhere.
+  Body row{run_section(6), run_section(7), emit(step.outputs)};
+  if (!any_slow) row.insert(row.begin(), run_section(5));
+  turn.push_back(when(sample, row));
+  if (any_slow) {
+    const auto steps = write.number(static_cast<double>(step.slow_steps));
+    const auto passed = write.add(c.slow_phase, write.number(1.0));
+    write.assign(c.slow_phase, passed);
+    const auto due = write.call("ge", passed, steps);
+    turn.push_back(write.end());
+    const auto length = write.multiply(h, write.number(static_cast<double>(step.slow_steps)));
+    for (std::size_t i = 0; i < n; ++i)
+      if (slow(i)) {
+        write.assign(c.first[i], write.divide(c.middle[i], length));
+        write.assign(c.z[i], write.add(c.z[i], c.middle[i]));
+        write.assign(c.middle[i], write.number(0.0));
+      }
+    write.assign(c.slow_phase, write.number(0.0));
+    turn.push_back(when(due, {write.end()}));
+  }
+  write.assign(c.fresh, write.number(0.0));
+  turn.push_back(write.end());
+  if (step.event >= 0) {
+    turn.insert(turn.end(), {run_section(5), run_section(6)});
+    write.assign(c.happened, write.call("ne", step.event, write.number(0.0)));
+    turn.push_back(write.end());
+    if (step.stop >= 0) {
+      const auto stops = write.call("and", c.happened, step.stop);
+      write.assign(c.stopped, stops);
+      const auto missing = write.call("and", stops, write.call("eq", sample, write.number(0.0)));
+      turn.push_back(write.end());
+      turn.push_back(when(missing, {run_section(7), emit(step.outputs)}));
+    }
+    turn.push_back(leave_when(c.happened));
+  }
+  run.push_back(loop(turn));
+  // Where nothing can happen within the loop, what is sampled at its end is still to be found.
+  if (step.event < 0 && !step.watched.empty()) run.insert(run.end(), {run_section(5), run_section(6)});
+
+  Body slopes{run_section(1)};
+  slopes.insert(slopes.end(), solve.begin(), solve.end());
+  if (any_slow) slopes.push_back(run_section(5));
+  result.entries = {{"prepare", {run_section(0)}}, {"run", run}, {"slopes", slopes, false}};
+  result.exported = step.watched;
+  return result;
 }
 
-void Rk4Loop::prepare() {
-  prepare_ ? prepare_(registers_.data()) : interpret(step_.program, 0, registers_.data());
+void Rk4Loop::start(const std::vector<double>& states) {
+  for (std::size_t i = 0; i < states.size(); ++i) registers_[counters_.z[i]] = states[i];
 }
 
-bool Rk4Loop::run(Rk4Control& control) {
-  return run_ ? run_(registers_.data(), z_.data(), kept_.data(), &control) == 0 : run_interpreted(control);
+std::vector<double> Rk4Loop::states() const {
+  std::vector<double> states;
+  for (std::int32_t reg : counters_.z) states.push_back(registers_[reg]);
+  return states;
 }
 
 bool Rk4Loop::slopes(double t, const double* states, double* slopes) {
-  Rk4Control control;
-  return evaluate(control, t, states, slopes);
-}
-
-bool Rk4Loop::evaluate(Rk4Control& c, double t, const double* states, double* slopes) {
   double* r = registers_.data();
-  const Program& program = step_.program;
-  const std::size_t n = step_.states.size();
-  if (step_.time >= 0) r[step_.time] = t;
-  interpret(program, 1, r);
-  for (std::size_t i = 0; i < n; ++i) r[step_.states[i]] = states[i];
-  interpret(program, 2, r);
-  if (step_.error >= 0) {
-    std::int64_t iterations = 0;
-    for (;;) {
-      interpret(program, 3, r);
-      for (std::size_t i = 0; i < step_.next.size(); ++i) r[step_.iterates[i]] = r[step_.next[i]];
-      ++iterations;
-      if (c.fixed_iterations > 0 ? iterations >= c.fixed_iterations : r[step_.error] <= 1.0) break;
-      if (iterations >= c.max_iterations) return false;
-    }
-    c.iterations += iterations;
-    c.worst = std::max(c.worst, iterations);
-    for (std::size_t i = 0; i < step_.next.size(); ++i) r[step_.solutions[i]] = r[step_.iterates[i]];
-  }
-  interpret(program, 4, r);
-  if (step_.slow_steps > 1) interpret(program, 5, r);
-  for (std::size_t i = 0; i < n; ++i) slopes[i] = r[step_.slopes[i]];
+  r[step_.time] = t;
+  r[counters_.most] = static_cast<double>(Rk4Control{}.max_iterations);
+  for (std::size_t i = 0; i < step_.states.size(); ++i) r[step_.states[i]] = states[i];
+  if (code_.call(2, r) != 0) return false;
+  for (std::size_t i = 0; i < step_.states.size(); ++i) slopes[i] = r[step_.slopes[i]];
   return true;
 }
 
-// The same arithmetic as the generated loop, operation by operation.
-bool Rk4Loop::run_interpreted(Rk4Control& c) {
-  const std::size_t n = step_.states.size();
-  const double h = c.step;
+bool Rk4Loop::run(Rk4Control& control) {
   double* r = registers_.data();
-  double *first = kept_.data(), *gathered = first + n, *seen = first + 2 * n;
-  double since = 0.0;  // the slow states took their step
-  const auto move = [&](double by, const double* k) {
-    for (std::size_t i = 0; i < n; ++i)
-      stage_[i] = is_slow(i) ? z_[i] + (since + by) * first[i] : z_[i] + by * k[i];
-  };
-  const auto jumps_at = [&](double t) {
-    if (step_.jumps < 0) return 0.0;
-    r[step_.jump_time] = t;
-    interpret(step_.program, 8, r);
-    return r[step_.jumps];
-  };
-  // Slopes at a beginning: of slow states only what was seen, unless nothing is known of them yet.
-  const auto begin = [&](double t, double after) {
-    for (std::size_t i = 0; i < n; ++i) stage_[i] = is_slow(i) ? z_[i] + (since + after) * first[i] : z_[i];
-    if (!evaluate(c, t, stage_.data(), k_[3].data())) return false;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (!is_slow(i) || (c.index == 0 && after == 0.0)) first[i] = k_[3][i];
-      seen[i] = k_[3][i];
-    }
-    return true;
-  };
-  c.event = 0;
-  double signature = jumps_at(h * static_cast<double>(c.index) + aside * h);
-  for (std::int64_t step = 0; step < c.steps; ++step) {
-    const double t = h * static_cast<double>(c.index), end = h * static_cast<double>(c.index + 1);
-    since = h * static_cast<double>(c.slow_phase);
-    const double next = jumps_at(end + aside * h);
-    const bool jump = next != signature;
-    const double offset = jump ? aside * h : 0.0;
-    signature = next;
-    if (c.fresh && !begin(t + (step_.jumps < 0 ? 0.0 : aside * h), 0.0)) return false;
-    move(0.5 * h, first);
-    if (!evaluate(c, t + 0.5 * h, stage_.data(), k_[1].data())) return false;
-    move(0.5 * h, k_[1].data());
-    if (!evaluate(c, t + 0.5 * h, stage_.data(), k_[2].data())) return false;
-    move(h, k_[2].data());
-    if (!evaluate(c, end - offset, stage_.data(), k_[3].data())) return false;
-    for (std::size_t i = 0; i < n; ++i)
-      if (!is_slow(i)) z_[i] = z_[i] + h / 6.0 * (first[i] + 2.0 * (k_[1][i] + k_[2][i]) + k_[3][i]);
-    ++c.index;
-    const bool sample = ++c.phase == c.stride;
-    if (sample) c.phase = 0;
-    std::copy(seen, seen + n, k_[0].begin());
-    if ((!jump || step_.slow_steps > 1) && !begin(end - offset, h)) return false;
-    for (std::size_t i = 0; i < n; ++i)
-      if (is_slow(i)) gathered[i] = gathered[i] + 0.5 * h * (k_[0][i] + seen[i]);
-    if (jump && !begin(end + offset, h)) return false;
-    if (sample) {  // from the right of a jump, as everywhere
-      for (int section : {5, 6, 7}) interpret(step_.program, section, r);
-      for (std::int32_t output : step_.outputs) *c.rows++ = r[output];
-    }
-    if (++c.slow_phase >= step_.slow_steps) {
-      for (std::size_t i = 0; i < n; ++i)
-        if (is_slow(i)) {
-          first[i] = gathered[i] / (h * static_cast<double>(step_.slow_steps));
-          z_[i] = z_[i] + gathered[i];
-          gathered[i] = 0.0;
-        }
-      c.slow_phase = 0;
-    }
-    c.fresh = 0;
-    if (step_.event < 0) continue;
-    for (int section : {5, 6}) interpret(step_.program, section, r);
-    if (r[step_.event] == 0.0) continue;
-    c.event = 1;
-    if (step_.stop >= 0 && r[step_.stop] != 0.0) {
-      c.stopped = 1;
-      if (sample) return true;  // its row is written
-      interpret(step_.program, 7, r);
-      for (std::int32_t output : step_.outputs) *c.rows++ = r[output];
-    }
-    return true;
-  }
-  if (!step_.watched.empty())
-    for (int section : {5, 6}) interpret(step_.program, section, r);
-  return true;
-}
-
-std::string c_rk4_loop(const Rk4Program& step) {
-  const Program& program = step.program;
-  const std::size_t n = step.states.size();
-  const auto name = [](std::int32_t r) { return fmt::format("r{}", r); };
-  std::string out = c_tables(program);
-  const auto instructions = [&](int section, const char* indent) {
-    std::string text;
-    for (const Instruction& i : program.section(section))
-      if (i.code != Code::number) text += fmt::format("{}{}\n", indent, c_instruction(program, i, name));
-    return text;
-  };
-  std::vector<char> used(program.registers, 0), stored(program.registers, 0), loaded(program.registers, 0);
-  const auto inputs = static_cast<std::int32_t>(program.inputs.size());
-  for (int s = 1; s < program.sections(); ++s)
-    for (const Instruction& i : program.section(s)) used[i.target] = used[i.a] = used[i.b] = used[i.c] = 1;
-  for (const auto* list : {&step.states, &step.slopes, &step.iterates, &step.next, &step.solutions,
-                           &step.outputs, &step.watched})
-    for (std::int32_t r : *list) used[r] = 1;
-  for (std::int32_t r : {step.time, step.event, step.stop, step.error, step.jump_time, step.jumps})
-    if (r >= 0) used[r] = 1;
-  for (std::int32_t r = 0; r < program.registers; ++r)
-    loaded[r] = used[r] && (r < inputs || program.section_of[r] == 0);
-  for (const auto* list : {&step.iterates, &step.solutions, &step.watched})
-    for (std::int32_t r : *list) stored[r] = 1;
-  out +=
-      "typedef struct { double step; long long index, steps, stride, phase, max_iterations, "
-      "fixed_iterations;\n"
-      "  double* rows; long long iterations, worst, fresh, event, stopped, slow_phase; } tellegen_control;\n"
-      "int tellegen_rk4(double* w, double* zs, double* ks, tellegen_control* c) {\n"
-      "  const double h = c->step, h2 = 0.5 * h, h6 = h / 6.0;\n"
-      "  long long index = c->index, phase = c->phase, k; const long long steps = c->steps, stride = "
-      "c->stride;\n"
-      "  double* rows = c->rows; int status = 0, stage, sample = 0;\n  double t, end, at, last = 0.0 / "
-      "0.0;\n";
-  // A number stands in the first section that uses it; a later one may run before that.
-  for (int s = 1; s < program.sections(); ++s)
-    for (const Instruction& i : program.section(s))
-      if (i.code == Code::number) {
-        out += "  const double " + c_instruction(program, i, name) + "\n";
-        used[i.target] = 0;
-      }
-  for (std::int32_t r = 0; r < program.registers; ++r)
-    if (used[r])
-      out += loaded[r] ? fmt::format("  double r{0} = w[{0}];\n", r) : fmt::format("  double r{} = 0;\n", r);
-  const bool any_slow = step.slow_steps > 1;
-  const auto slow = [&](std::size_t i) { return any_slow && step.slow[i]; };
-  for (std::size_t i = 0; i < n; ++i) {
-    out += fmt::format("  double z{0} = zs[{0}], a{0} = ks[{0}], s{0} = 0;\n", i);
-    // Of a slow state m is the change gathered, b the slope last seen.
-    out += slow(i) ? fmt::format("  double m{0} = ks[{1}], b{0} = ks[{2}];\n", i, n + i, 2 * n + i)
-                   : fmt::format("  double m{0} = 0, b{0} = 0;\n", i);
-  }
-  if (any_slow) out += "  long long slow_phase = c->slow_phase; double since;\n";
-  const auto jumps_at = [&](const char* t, const char* indent) {
-    return fmt::format("{0}r{1} = {2} + {3} * h;\n", indent, step.jump_time, t, aside) +
-           instructions(8, indent);
-  };
-  out += "  c->event = 0;\n";
-  if (step.jumps >= 0)
-    out += "  double signature; int jump;\n" + jumps_at("h * (double)index", "  ") +
-           fmt::format("  signature = r{};\n", step.jumps);
-  out += "  for (k = 0; k < steps; ++k) {\n    t = h * (double)index; end = h * (double)(index + 1);\n";
-  if (step.jumps >= 0)
-    out += jumps_at("end", "    ") +
-           fmt::format("    jump = r{0} != signature; signature = r{0};\n", step.jumps);
-  if (any_slow) out += "    since = h * (double)slow_phase;\n";
-  out += "    stage = c->fresh ? 0 : 1; sample = 0;\n";
-  const auto plus = [&](const char* t, char sign) {
-    return step.jumps < 0 ? std::string(t) : fmt::format("{0} {1} (jump ? {2} * h : 0.0)", t, sign, aside);
-  };
-  // Stages 0 to 3; 4: the slopes at the end, 5: the same from the right.
-  out += "    for (;;) {\n      switch (stage) {\n";
-  const auto stage = [&](int number, const std::string& at, const char* after, const char* from) {
-    out += fmt::format("        case {}: at = {};", number, at);
-    for (std::size_t i = 0; i < n; ++i)
-      out += slow(i) ? fmt::format(" s{0} = z{0} + (since + {1}) * a{0};", i, after)
-             : *from ? fmt::format(" s{0} = z{0} + {1} * {2}{0};", i, after, from)
-                     : fmt::format(" s{0} = z{0};", i);
-    out += " break;\n";
-  };
-  stage(0, step.jumps < 0 ? "t" : fmt::format("t + {} * h", aside), "0.0", "");
-  stage(1, "t + h2", "h2", "a");
-  stage(2, "t + h2", "h2", "b");
-  stage(3, plus("end", '-'), "h", "b");
-  stage(4, plus("end", '-'), "h", "");
-  stage(5, plus("end", '+'), "h", "");
-  out += "        default: at = 0.0;\n      }\n";
-  if (step.time >= 0) {
-    out += fmt::format("      if (at != last) {{\n        r{} = at; last = at;\n", step.time);
-    out += instructions(1, "        ") + "      }\n";
-  }
-  for (std::size_t i = 0; i < n; ++i) out += fmt::format("      r{} = s{};\n", step.states[i], i);
-  out += instructions(2, "      ");
-  if (step.error >= 0) {
-    out += "      { long long iterations = 0;\n        for (;;) {\n" + instructions(3, "          ");
-    for (std::size_t i = 0; i < step.next.size(); ++i)
-      out += fmt::format("          r{} = r{};\n", step.iterates[i], step.next[i]);
-    out += fmt::format(
-        "          ++iterations;\n"
-        "          if (c->fixed_iterations > 0 ? iterations >= c->fixed_iterations : r{} <= 1.0) break;\n"
-        "          if (iterations >= c->max_iterations) {{ status = 1; goto done; }}\n        }}\n"
-        "        c->iterations += iterations; if (iterations > c->worst) c->worst = iterations; }}\n",
-        step.error);
-    for (std::size_t i = 0; i < step.next.size(); ++i)
-      out += fmt::format("      r{} = r{};\n", step.solutions[i], step.iterates[i]);
-  }
-  out += instructions(4, "      ");
-  // What each stage does with its slopes: a keeps the first, b the last, m the sum of the two in the middle.
-  const auto each = [&](const std::string& what, const std::string& of_slow = "") {
-    std::string text;
-    for (std::size_t i = 0; i < n; ++i)
-      text += fmt::format(fmt::runtime(slow(i) ? of_slow : what), fmt::arg("i", i),
-                          fmt::arg("k", step.slopes[i]));
-    return text;
-  };
-  const std::string slow_slopes = any_slow ? instructions(5, "          ") : "";
-  out += "      switch (stage) {\n";
-  out += "        case 0:\n" + slow_slopes + "          " +
-         each("a{i} = r{k}; ", "if (index == 0) a{i} = r{k}; b{i} = r{k}; ") + "stage = 1; continue;\n";
-  out += "        case 1: " + each("b{i} = r{k}; m{i} = r{k}; ") + "stage = 2; continue;\n";
-  out += "        case 2: " + each("b{i} = r{k}; m{i} = m{i} + r{k}; ") + "stage = 3; continue;\n";
-  out += "        case 3: " + each("z{i} = z{i} + h6 * (a{i} + 2.0 * m{i} + r{k}); ") +
-         "++index; if (++phase == stride) { phase = 0; sample = 1; }\n";
-  out += step.jumps >= 0 && !any_slow ? "          stage = jump ? 5 : 4; continue;\n"
-                                      : "          stage = 4; continue;\n";
-  out += "        case 4:\n" + slow_slopes + "          " +
-         each("a{i} = r{k}; ", "m{i} = m{i} + h2 * (b{i} + r{k}); b{i} = r{k}; ") + "\n";
-  if (step.jumps >= 0)
-    out += "          if (jump) { stage = 5; continue; }\n          break;\n        case 5:\n" + slow_slopes +
-           "          " + each("a{i} = r{k}; ", "b{i} = r{k}; ") + "\n";
-  out += "          break;\n        default: break;\n      }\n      break;\n    }\n";
-  // From the right of a jump, as everywhere.
-  out += "    if (sample) {\n" + (any_slow ? "" : instructions(5, "      ")) + instructions(6, "      ") +
-         instructions(7, "      ");
-  for (std::int32_t r : step.outputs) out += fmt::format("      *rows++ = r{};\n", r);
-  out += "    }\n";
-  if (any_slow) {
-    out += fmt::format("    if (++slow_phase >= {}) {{ ", step.slow_steps) +
-           each("", fmt::format("a{{i}} = m{{i}} / (h * (double){}); z{{i}} = z{{i}} + m{{i}}; m{{i}} = 0; ",
-                                step.slow_steps)) +
-           "slow_phase = 0; }\n";
-  }
-  out += "    c->fresh = 0;\n";
-  if (step.event >= 0) {
-    out += instructions(5, "    ") + instructions(6, "    ");
-    out += fmt::format("    if (r{} != 0.0) {{\n      c->event = 1;\n", step.event);
-    if (step.stop >= 0) {
-      out += fmt::format("      if (r{} != 0.0) {{\n        c->stopped = 1;\n        if (!sample) {{\n",
-                         step.stop);
-      out += instructions(7, "          ");
-      for (std::int32_t r : step.outputs) out += fmt::format("          *rows++ = r{};\n", r);
-      out += "        }\n      }\n";
-    }
-    out += "      break;\n    }\n";
-  }
-  out += "  }\n";
-  // Where nothing can happen within the loop, what is sampled at its end is still to be found.
-  if (step.event < 0 && !step.watched.empty()) out += instructions(5, "  ") + instructions(6, "  ");
-  if (step.error >= 0) out += "done:\n";
-  out += "  c->index = index; c->phase = phase; c->rows = rows;\n";
-  for (std::size_t i = 0; i < n; ++i) {
-    out += fmt::format("  zs[{0}] = z{0}; ks[{0}] = a{0};\n", i);
-    if (slow(i)) out += fmt::format("  ks[{1}] = m{0}; ks[{2}] = b{0};\n", i, n + i, 2 * n + i);
-  }
-  if (any_slow) out += "  c->slow_phase = slow_phase;\n";
-  for (std::int32_t r = 0; r < program.registers; ++r)
-    if (stored[r]) out += fmt::format("  w[{0}] = r{0};\n", r);
-  out += "  return status;\n}\nvoid tellegen_prepare(double* w) {\n";
-  for (const Instruction& i : program.section(0))
-    out += "  " + c_instruction(program, i, [](std::int32_t r) { return fmt::format("w[{}]", r); }) + "\n";
-  return out + "  (void)w;\n}\n";
+  const auto set = [&](std::int32_t reg, auto value) { r[reg] = static_cast<double>(value); };
+  const auto get = [&](std::int32_t reg) { return static_cast<std::int64_t>(r[reg]); };
+  const Counters& c = counters_;
+  set(c.step, control.step);
+  set(c.index, control.index);
+  set(c.left, control.steps);
+  set(c.stride, control.stride);
+  set(c.phase, control.phase);
+  set(c.most, control.max_iterations);
+  set(c.fixed, control.fixed_iterations);
+  set(c.iterations, control.iterations);
+  set(c.worst, control.worst);
+  set(c.fresh, control.fresh);
+  set(c.slow_phase, control.slow_phase);
+  set(c.stopped, control.stopped);
+  const bool converged = code_.call(1, r, nullptr, &control.rows) == 0;
+  control.index = get(c.index);
+  control.phase = get(c.phase);
+  control.iterations = get(c.iterations);
+  control.worst = get(c.worst);
+  control.fresh = get(c.fresh);
+  control.event = get(c.happened);
+  control.stopped = get(c.stopped);
+  control.slow_phase = get(c.slow_phase);
+  return converged;
 }
 
 }  // namespace tellegen

@@ -22,12 +22,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "tellegen/program/compile.h"
-#include "tellegen/program/program.h"
+#include "tellegen/program/procedure.h"
 
 namespace tellegen {
 
@@ -46,7 +43,6 @@ struct Rk4Program {
   std::int32_t jump_time = -1, jumps = -1;  // input and register of section 8; -1: nothing jumps
 };
 
-// Layout shared with the generated C.
 struct Rk4Control {
   double step = 0.0;
   std::int64_t index = 0;  // of the step last done
@@ -63,29 +59,30 @@ struct Rk4Control {
 class Rk4Loop {
  public:
   explicit Rk4Loop(Rk4Program program);
-  void compile();
-  bool compiled() const { return run_ != nullptr; }
+  void compile() { code_.compile(); }
+  bool compiled() const { return code_.compiled(); }
   double* registers() { return registers_.data(); }
   const Rk4Program& program() const { return step_; }
-  void prepare();
-  void start(const std::vector<double>& states) { z_ = states; }
-  const std::vector<double>& states() const { return z_; }
-  // Slopes at a point, interpreted: for the linearised system. False where an iteration does not converge.
+  void prepare() { code_.call(0, registers_.data()); }
+  void start(const std::vector<double>& states);
+  std::vector<double> states() const;
+  // Slopes at a point, for the linearised system. False where an iteration does not converge.
   bool slopes(double t, const double* states, double* slopes);
   bool run(Rk4Control& control);  // false where an iteration did not converge
 
  private:
-  bool is_slow(std::size_t state) const { return step_.slow_steps > 1 && step_.slow[state]; }
-  bool run_interpreted(Rk4Control& control);
-  bool evaluate(Rk4Control& control, double t, const double* states, double* slopes);
-  Rk4Program step_;
-  std::vector<double> registers_, z_, stage_, k_[4];
-  std::vector<double> kept_;  // of each state: first slopes; of slow ones gathered change, slope last seen
-  std::shared_ptr<const CompiledCode> code_;
-  int (*run_)(double*, double*, double*, Rk4Control*) = nullptr;
-  void (*prepare_)(double*) = nullptr;
+  // Registers of the loop itself; of each state its value at the end of the last step, the slope it began
+  // with, and two that the stages work with (of a slow state: the change gathered, the slope last seen).
+  struct Counters {
+    std::int32_t step, index, left, stride, phase, most, fixed, iterations, worst, fresh, happened, stopped,
+        slow_phase;
+    std::vector<std::int32_t> z, first, middle, last;
+  };
+  static Procedure procedure(const Rk4Program& step, Counters& counters);
+  Rk4Program step_;  // but for its program, which the procedure has
+  Counters counters_;
+  ProcedureCode code_;
+  std::vector<double> registers_;
 };
-
-std::string c_rk4_loop(const Rk4Program& step);
 
 }  // namespace tellegen

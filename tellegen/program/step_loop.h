@@ -8,23 +8,16 @@
 //   section 4  output    at samples only
 //   section 5  renew     every 64 steps: sines of time from scratch; in between they are rotated on
 //
-// The register file lives with the caller and carries the state from call to call. run() is the compiled
-// loop where there is a compiler, otherwise the same program interpreted; nothing is allocated inside.
+// The register file carries the state from call to call. run() is the compiled procedure where there is a
+// compiler, otherwise the same one interpreted; nothing is allocated inside.
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "tellegen/program/compile.h"
-#include "tellegen/program/program.h"
+#include "tellegen/program/procedure.h"
 
 namespace tellegen {
-
-struct RegisterCopy {
-  std::int32_t target = 0, source = 0;
-};
 
 struct StepProgram {
   Program program;
@@ -41,7 +34,6 @@ struct StepProgram {
   std::vector<std::int32_t> watched;         // registers whose values after the last step can be read
 };
 
-// Layout shared with the generated C.
 struct StepLoopControl {
   double step = 0.0;        // t is a multiple, not a sum, so that samples are exact
   std::int64_t index = 0;   // of the step last done
@@ -55,30 +47,30 @@ struct StepLoopControl {
   std::int64_t worst = 0;             // most iterations of one step
   std::int64_t renew = 1;             // run section 5 before the next step, whatever its number
   double origin = 0.0;                // t = origin + step * index
-  std::int64_t event = 0;             // set where the loop stopped at an event
 };
 
 class StepLoop {
  public:
   explicit StepLoop(StepProgram program);
-  void compile();  // from now on run() is compiled code, where a compiler exists
-  bool compiled() const { return run_ != nullptr; }
-  const StepProgram& program() const { return step_; }
+  void compile() { code_.compile(); }  // from now on run() is compiled code, where a compiler exists
+  bool compiled() const { return code_.compiled(); }
+  const Program& program() const { return code_.procedure().program; }
   double* registers() { return registers_.data(); }
-  void prepare() { prepare_ ? prepare_(registers_.data()) : interpret(step_.program, 0, registers_.data()); }
+  const double* registers() const { return registers_.data(); }
+  void prepare() { code_.call(0, registers_.data()); }
   // Steps until control.steps are done; false where an iteration did not converge (control.index tells
   // the last step that did).
   bool run(StepLoopControl& control);
 
  private:
-  bool run_interpreted(StepLoopControl& control);
-  StepProgram step_;
+  // Registers of the loop itself.
+  struct Counters {
+    std::int32_t step, origin, index, left, stride, phase, renew, renewed_ago, most, fixed, iterations, worst;
+  };
+  static Procedure procedure(StepProgram step, Counters& counters);
+  Counters counters_;
+  ProcedureCode code_;
   std::vector<double> registers_;
-  std::shared_ptr<const CompiledCode> code_;
-  int (*run_)(double*, StepLoopControl*) = nullptr;
-  void (*prepare_)(double*) = nullptr;  // compiled where it runs again and again: with events
 };
-
-std::string c_step_loop(const StepProgram& step);
 
 }  // namespace tellegen

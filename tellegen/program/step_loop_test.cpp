@@ -39,11 +39,12 @@ struct Loop : testing::Test {
   }
 
   StepLoop ready(double start = 1.0) {
-    StepLoop loop(make());
+    const StepProgram step = make();
+    StepLoop loop(step);
     double* r = loop.registers();
     r[0] = 2.0;
     r[2] = 0.3;
-    r[loop.program().iterate_copies[0].source] = start;
+    r[step.iterate_copies[0].source] = start;
     loop.prepare();
     return loop;
   }

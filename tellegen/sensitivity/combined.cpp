@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tellegen/equations/sensitivity_graph.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/sensitivity/jump_watch.h"
 #include "tellegen/simulate/initial.h"
+#include "tellegen/simulate/minimal_problem.h"
 #include "tellegen/simulate/start_derivatives.h"
 
 namespace tellegen {
@@ -56,6 +58,25 @@ void begin_consistently(const Model& model, std::span<const int> wrt, Model& com
     }
 }
 
+// The sensitivities of slow states take the long steps of these: so they are those of the run that is made.
+void slow_sensitivities(const Model& model, const std::vector<std::string>& parameters, const Model& combined,
+                        SimulationOptions& options) {
+  if (options.slow_steps <= 1) return;
+  const EquationSystem system = build_system(model), both = build_system(combined);
+  const Storage storage = analyse_storage(both);
+  std::set<std::string> states;
+  for (std::int32_t k = 0; k < static_cast<std::int32_t>(both.rates.size()); ++k)
+    if (storage.is_state[k]) states.insert(rate_name(both, k));
+  const std::set<std::string> slow(options.slow.begin(), options.slow.end());
+  for (std::int32_t k = 0; k < static_cast<std::int32_t>(system.rates.size()); ++k) {
+    const std::string name = rate_name(system, k);
+    if (!slow.contains(name) && !slow.contains(rate_domain(system, k))) continue;
+    for (const std::string& parameter : parameters)
+      if (const std::string of = sensitivity_name(name, parameter); states.contains(of))
+        options.slow.push_back(of);
+  }
+}
+
 }  // namespace
 
 RunDerivatives combined_forward_run(const Model& model, const RunRequest& request) {
@@ -77,6 +98,7 @@ RunDerivatives combined_forward_run(const Model& model, const RunRequest& reques
   // Every value, and after it its derivatives.
   RunRequest plain;
   plain.simulation = request.simulation;
+  slow_sensitivities(model, names, combined, plain.simulation);
   const std::size_t shown = request.trajectories.size(), count = names.size(), stride = 1 + count;
   const auto add = [&](Expr value) {
     plain.trajectories.push_back({"", "", value});

@@ -28,6 +28,28 @@ TEST(Combined, methods_that_know_nothing_of_derivatives) {
   }
 }
 
+// A fast circuit whose loss heats a slow body: derivatives are those of the steps that are taken, long ones
+// too.
+TEST(Combined, slow_states_and_their_sensitivities_take_the_same_steps) {
+  TestStudy study(model_of(R"toml(
+e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "10*sin(300*t) + 0.02*(body.T - 300)" }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = "R" }
+c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1e-3 }
+q = { kind = "thermal.heat_source", p = "datum", n = "body", Q = "r.v*r.i" }
+m = { kind = "thermal.capacitor", p = "body", n = "datum", C = "Cth", T0 = 300 }
+w = { kind = "thermal.resistor", p = "body", n = "datum", R = 10 }
+[parameters]
+R = "1 ohm"
+Cth = 0.5
+)toml"),
+                  "rk4", 0.1, 1e-4, {"body.T", "c.v"}, {"R", "Cth"});
+  study.request.simulation.slow = {"thermal"};
+  study.request.simulation.slow_steps = 20;
+  const RunDerivatives forward = forward_run(study.model, study.request);
+  ASSERT_EQ(forward.failure, "");
+  study.expect_near(forward.gradient, study.differences(plain_run), 1e-6);
+}
+
 TEST(Combined, second_derivatives_are_differences_of_first_ones) {
   for (const auto& [method, tolerance] : {std::pair("bdf3", 1e-5), std::pair("adaptive", 1e-4)}) {
     SCOPED_TRACE(method);

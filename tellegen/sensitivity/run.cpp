@@ -6,23 +6,17 @@
 #include "tellegen/sensitivity/fixed_step.h"
 
 namespace tellegen {
-namespace {
-
-bool is_implicit_fixed_step(const std::string& method) {
-  return method == "tr" || method == "trnp" || method.starts_with("bdf");
-}
-
-}  // namespace
 
 RunDerivatives forward_run(const Model& model, const RunRequest& request) {
-  const std::string& method = request.simulation.method;
-  if (is_implicit_fixed_step(method)) return fixed_forward_run(model, request);
-  return method == "adaptive" ? adaptive_forward_run(model, request) : combined_forward_run(model, request);
+  const MethodTraits& traits = traits_of(request.simulation.method);
+  if (traits.formula != MethodTraits::Formula::none) return fixed_forward_run(model, request);
+  return traits.steps == MethodTraits::Steps::variable ? adaptive_forward_run(model, request)
+                                                       : combined_forward_run(model, request);
 }
 
 RunDerivatives adjoint_run(const Model& model, const RunRequest& request) {
   const std::string& method = request.simulation.method;
-  if (is_implicit_fixed_step(method)) return fixed_adjoint_run(model, request);
+  if (traits_of(method).formula != MethodTraits::Formula::none) return fixed_adjoint_run(model, request);
   throw ModelError(
       {{model.file.string(), 0},
        "T340",

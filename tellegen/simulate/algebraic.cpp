@@ -214,7 +214,7 @@ class AlgebraicRun : public Integrator {
 // With a number of iterations that must do, a step is what was asked for; `exact` is for linear networks.
 bool is_algebraic(const Problem& problem) {
   return problem.system->rates.empty() && problem.options.iterations == 0 &&
-         problem.options.method != "exact";
+         traits_of(problem.options.method).steps != MethodTraits::Steps::samples;
 }
 
 std::unique_ptr<Integrator> make_algebraic(const Problem& problem) {

@@ -201,8 +201,9 @@ std::unique_ptr<Integrator> followed_network(const Problem& problem, Network net
 }
 
 double balance_bound(const SimulationOptions& options) {
-  if (options.method == "adaptive") return std::clamp(1000 * options.tolerance, 1e-3, 1e-2);
-  return options.method == "bdf1" ? 0.05 : 0.01;
+  const MethodTraits& traits = traits_of(options.method);
+  if (traits.steps == MethodTraits::Steps::variable) return std::clamp(1000 * options.tolerance, 1e-3, 1e-2);
+  return traits.order == 1 ? 0.05 : 0.01;
 }
 
 EnergyAccount::EnergyAccount(const EquationSystem& system, bool by_component)
@@ -321,8 +322,9 @@ EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& i
   }
   const Totals totals = integrator.totals();
   if (totals.values.empty()) {
-    result.reason = problem.options.method == "exact" ? "method exact takes no steps that could be wrong"
-                                                      : "the run ended before anything was summed up";
+    result.reason = traits_of(problem.options.method).steps == MethodTraits::Steps::samples
+                        ? "method exact takes no steps that could be wrong"
+                        : "the run ended before anything was summed up";
     return result;
   }
   const std::size_t row =

@@ -15,12 +15,13 @@ constexpr double shortest_part = 1e-7;  // of a step
 
 MethodPlan plan_method(const SimulationOptions& options, double step) {
   MethodPlan plan;
-  if (options.method == "tr" || options.method == "trnp") {
+  const MethodTraits& traits = traits_of(options.method);
+  if (traits.formula == MethodTraits::Formula::trapezoidal) {
     plan.scheme = trapezoidal(step);
-    plan.project = options.method == "tr";
+    plan.project = traits.projects;
     return plan;
   }
-  plan.order = options.method.back() - '0';
+  plan.order = traits.order;
   plan.scheme = bdf(plan.order, step);
   plan.restart_steps = std::max(1, plan.order - 1);
   if (options.start == "trapezoidal")

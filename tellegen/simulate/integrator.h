@@ -92,10 +92,21 @@ class Integrator {
 // The message of a row of outputs that is not finite; empty where all are.
 std::string not_finite(const Problem& problem, const double* row, double t);
 
+// What a method can do; whoever needs to know asks here, not for its name.
+struct MethodTraits {
+  enum class Steps { fixed, variable, samples } steps;  // samples: one each, exact between them
+  enum class Formula { none, backward_differences, trapezoidal } formula;  // of its implicit steps
+  int order;
+  bool projects = false;   // the rates of redundant storage
+  bool multirate = false;  // parts of a model may take longer steps
+};
+
 struct IntegratorEntry {
   std::string_view name, summary;
   std::unique_ptr<Integrator> (*make)(const Problem& problem);
+  MethodTraits traits;
 };
 std::span<const IntegratorEntry> integrators();
+const MethodTraits& traits_of(std::string_view method);  // of one that exists
 
 }  // namespace tellegen

@@ -1,7 +1,9 @@
 // The table of integration methods. To add one, add a row.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "tellegen/simulate/adaptive.h"
 #include "tellegen/simulate/balance.h"
@@ -25,20 +27,51 @@ std::unique_ptr<Integrator> fixed_step(const Problem& problem) {
   return std::make_unique<NetworkIntegrator>(problem, std::move(network));
 }
 
+using Steps = MethodTraits::Steps;
+using Formula = MethodTraits::Formula;
+
 constexpr IntegratorEntry table[] = {
-    {"bdf1", "backward Euler: first order, L-stable", fixed_step},
-    {"bdf2", "second-order backward differences, L-stable", fixed_step},
-    {"bdf3", "third-order backward differences, for smooth problems", fixed_step},
-    {"tr", "trapezoidal rule with the rates of redundant storage projected", fixed_step},
-    {"trnp", "trapezoidal rule without projection", fixed_step},
-    {"rk4", "classical Runge-Kutta on the minimal form: explicit, for smooth systems", minimal_rk4},
-    {"exact", "matrix exponential, for linear networks: exact at any step", minimal_exact},
-    {"adaptive", "SUNDIALS IDAS: variable step and order, events located", make_adaptive},
+    {"bdf1",
+     "backward Euler: first order, L-stable",
+     fixed_step,
+     {Steps::fixed, Formula::backward_differences, 1}},
+    {"bdf2",
+     "second-order backward differences, L-stable",
+     fixed_step,
+     {Steps::fixed, Formula::backward_differences, 2}},
+    {"bdf3",
+     "third-order backward differences, for smooth problems",
+     fixed_step,
+     {Steps::fixed, Formula::backward_differences, 3}},
+    {"tr",
+     "trapezoidal rule with the rates of redundant storage projected",
+     fixed_step,
+     {Steps::fixed, Formula::trapezoidal, 2, true}},
+    {"trnp", "trapezoidal rule without projection", fixed_step, {Steps::fixed, Formula::trapezoidal, 2}},
+    {"rk4",
+     "classical Runge-Kutta on the minimal form: explicit, for smooth systems",
+     minimal_rk4,
+     {Steps::fixed, Formula::none, 4, false, true}},
+    {"exact",
+     "matrix exponential, for linear networks: exact at any step",
+     minimal_exact,
+     {Steps::samples, Formula::none, 0}},
+    {"adaptive",
+     "SUNDIALS IDAS: variable step and order, events located",
+     make_adaptive,
+     {Steps::variable, Formula::none, 5}},
 };
 
 }  // namespace
 
 std::span<const IntegratorEntry> integrators() { return table; }
+
+const MethodTraits& traits_of(std::string_view method) {
+  const auto found = std::find_if(std::begin(table), std::end(table),
+                                  [&](const IntegratorEntry& e) { return e.name == method; });
+  if (found == std::end(table)) throw std::invalid_argument(fmt::format("there is no method '{}'", method));
+  return found->traits;
+}
 
 std::string not_finite(const Problem& problem, const double* row, double t) {
   for (std::size_t k = 0; k < problem.outputs.size(); ++k)

@@ -81,4 +81,14 @@ std::unique_ptr<Integrator> minimal_fixed_step(const Problem& problem) {
   return std::make_unique<MinimalFixedStep>(problem);
 }
 
+std::string rate_domain(const EquationSystem& system, std::int32_t rate) {
+  const Rate& r = system.rates[rate];
+  const Group& group = system.groups[r.group];
+  const LocalSymbol& symbol = group.symbols[r.symbol];
+  if (symbol.what != LocalSymbol::What::across && symbol.what != LocalSymbol::What::through) return {};
+  const Model& model = *system.model;
+  const Kind& kind = model.kinds[model.components[group.components[r.member]].kind];
+  return model.domains[kind.edges[symbol.index].domain].name;
+}
+
 }  // namespace tellegen

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "tellegen/equations/minimal.h"
 #include "tellegen/simulate/integrator.h"
@@ -20,6 +21,9 @@ struct MinimalProblem {
   EquationSystem system;  // the form as a system: columns are states, then unknowns
   Problem problem;        // on that system
 };
+
+// The domain of a differentiated variable that is an edge's; empty where it is one of a component's own.
+std::string rate_domain(const EquationSystem& system, std::int32_t rate);
 
 std::unique_ptr<Integrator> minimal_fixed_step(const Problem& problem);  // tr, trnp, bdf1 .. bdf3
 std::unique_ptr<Integrator> minimal_rk4(const Problem& problem);

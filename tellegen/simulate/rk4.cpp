@@ -382,10 +382,8 @@ class ExplicitRk4 : public Integrator {
   std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
   Totals totals() const override {
-    return {{loop_.states().begin() + static_cast<long>(minimal_->own_states()), loop_.states().end()},
-            -1,
-            {},
-            {}};
+    const std::vector<double> states = loop_.states();
+    return {{states.begin() + static_cast<long>(minimal_->own_states()), states.end()}, -1, {}, {}};
   }
   Statistics statistics() const override {
     Statistics s;
@@ -487,17 +485,6 @@ class ExplicitRk4 : public Integrator {
   std::string stable_step_text() const {
     if (!(stable_step_ < std::numeric_limits<double>::infinity())) return {};
     return fmt::format("; linearised at the start, steps up to {:.3g} s are stable", stable_step_);
-  }
-
-  // Of a state that is an edge's variable; empty where it is one of a component's own.
-  static std::string rate_domain(const EquationSystem& system, std::int32_t rate) {
-    const Rate& r = system.rates[rate];
-    const Group& group = system.groups[r.group];
-    const LocalSymbol& symbol = group.symbols[r.symbol];
-    if (symbol.what != LocalSymbol::What::across && symbol.what != LocalSymbol::What::through) return {};
-    const Model& model = *system.model;
-    const Kind& kind = model.kinds[model.components[group.components[r.member]].kind];
-    return model.domains[kind.edges[symbol.index].domain].name;
   }
 
   // Which states the user calls slow, by name or by domain.

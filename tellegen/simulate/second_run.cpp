@@ -63,7 +63,7 @@ std::vector<SecondRun> second_runs(const EquationSystem& system, const Simulatio
   };
 
   SimulationOptions other = base;
-  const bool adaptive = options.method == "adaptive";
+  const bool adaptive = traits_of(options.method).steps == MethodTraits::Steps::variable;
   other.slow.clear();
   other.slow_steps = 1;
   other.form = "auto";
@@ -71,7 +71,7 @@ std::vector<SecondRun> second_runs(const EquationSystem& system, const Simulatio
     other.method = "bdf2";
     other.step = std::min(step, base.sample);
   } else {
-    other.method = has_adaptive() ? "adaptive" : options.method == "tr" ? "bdf2" : "tr";
+    other.method = has_adaptive() ? "adaptive" : traits_of(options.method).projects ? "bdf2" : "tr";
     other.tolerance = std::min(options.tolerance, 1e-6);
   }
   take("method " + other.method, other, tolerance);

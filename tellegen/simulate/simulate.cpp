@@ -93,14 +93,17 @@ SimulationOptions complete_options(const Model& model, SimulationOptions given) 
             {fmt::format("give --{0} on the command line or {0} in [simulation]", what)});
   };
   positive("stop", given.stop);
-  if (given.method == "adaptive" && given.sample == 0.0 && given.step == 0.0) given.sample = given.stop / 500;
-  if (given.method != "adaptive") positive("step", given.step);
+  const bool known = std::find(methods.begin(), methods.end(), given.method) != methods.end();
+  const MethodTraits traits = known ? traits_of(given.method) : MethodTraits{};
+  const bool variable = traits.steps == MethodTraits::Steps::variable;
+  if (variable && given.sample == 0.0 && given.step == 0.0) given.sample = given.stop / 500;
+  if (!variable) positive("step", given.step);
   if (given.sample != 0.0) positive("sample", given.sample);
   if (given.event_bisections < 0 || given.event_bisections > 40)
     wrong("event_bisections must be from 0 to 40", {"20 find an event to a millionth of the step"});
   if (given.slow_steps > 1 && given.slow.empty())
     wrong("slow_steps without anything that is slow", {"name domains or states: slow = [\"thermal\"]"});
-  if (given.slow_steps > 1 && given.method != "rk4")
+  if (given.slow_steps > 1 && !traits.multirate)
     wrong(fmt::format("parts of a model can be stepped less often by rk4 only, not by {}", given.method),
           {"choose method rk4, or leave out slow_steps"});
   if (given.iterations < 0) wrong("iterations must not be negative", {});
@@ -168,7 +171,8 @@ Problem prepare_problem(const EquationSystem& system, const SimulationOptions& o
   problem.stride =
       options.step > 0.0 ? static_cast<std::int64_t>(std::ceil(sample / options.step * (1 - 1e-9))) : 1;
   problem.step = sample / static_cast<double>(problem.stride);
-  if (options.method == "adaptive" || options.method == "exact") problem.stride = 1, problem.step = sample;
+  if (traits_of(options.method).steps != MethodTraits::Steps::fixed)
+    problem.stride = 1, problem.step = sample;
   for (const std::string& input : options.external) {
     const auto is_it = [&](const Discrete& d) {
       const ModelInput* found = nullptr;

@@ -73,7 +73,6 @@ void WholeIntegrator::set_input(int input, double value) {
 
 bool WholeIntegrator::run(WholeStep& step, StepLoopControl& control, std::int64_t steps) {
   control.steps = steps;
-  control.event = 0;
   if (step.loop().run(control)) return true;
   failure_ = fmt::format(
       "Newton's iteration did not converge in the step to t = {:.9g} s ({} iterations); still changing: {}",

@@ -567,7 +567,7 @@ WholeStep::WholeStep(const Network& network, const Storage& storage, const Schem
     : loop_(StepProgram{}) {
   WholeStepBuilder builder(network, storage, scheme, state, options, totals);
   loop_ = StepLoop(build_program(builder, outputs, registers_));
-  builder.fill_inputs(std::span(loop_.registers(), loop_.program().program.inputs.size()));
+  builder.fill_inputs(std::span(loop_.registers(), loop_.program().inputs.size()));
   load(state);
   loop_.prepare();
 }
@@ -599,19 +599,19 @@ void WholeStep::hold(std::span<const double> held) {
   for (std::size_t k = 0; k < held.size(); ++k) {
     double& value = loop_.registers()[registers_.held[k]];
     factors =
-        factors || (value != held[k] && loop_.program().program.inputs[registers_.held[k]].section == 0);
+        factors || (value != held[k] && loop_.program().inputs[registers_.held[k]].section == 0);
     value = held[k];
   }
   if (factors) loop_.prepare();
 }
 
 void WholeStep::updates(std::span<double> values) const {
-  const double* r = const_cast<WholeStep*>(this)->loop_.registers();
+  const double* r = loop_.registers();
   for (std::size_t k = 0; k < registers_.updates.size(); ++k) values[k] = r[registers_.updates[k]];
 }
 
 std::string WholeStep::still_changing(const Network& network) const {
-  const double* r = const_cast<WholeStep*>(this)->loop_.registers();
+  const double* r = loop_.registers();
   const EquationSystem& system = *network.system;
   double largest = -1.0;
   std::string name = "nothing";
@@ -629,7 +629,7 @@ std::string WholeStep::still_changing(const Network& network) const {
 }
 
 void WholeStep::store(StepState& state) const {
-  const double* r = const_cast<WholeStep*>(this)->loop_.registers();
+  const double* r = loop_.registers();
   for (int age = 0; age < 3; ++age)
     for (std::size_t k = 0; k < registers_.value[age].size(); ++k)
       state.value[age][k] = r[registers_.value[age][k]];

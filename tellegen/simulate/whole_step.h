@@ -34,7 +34,7 @@ class WholeStep {
   void updates(std::span<double> values) const;        // what they should become, after a step
   std::string still_changing(
       const Network& network) const;  // after a step that did not converge: which variable
-  std::int32_t instructions() const { return static_cast<std::int32_t>(loop_.program().program.code.size()); }
+  std::int32_t instructions() const { return static_cast<std::int32_t>(loop_.program().code.size()); }
 
  private:
   friend class WholeStepBuilder;
