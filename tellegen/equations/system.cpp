@@ -419,7 +419,13 @@ class SystemBuilder {
 
 }  // namespace
 
-EquationSystem build_system(const Model& model) { return SystemBuilder(model).build(); }
+EquationSystem build_system(const Model& model) {
+  EquationSystem system = SystemBuilder(model).build();
+  // Sums are ordered by the age of their terms: symbols of columns are made here, in order, so that it does not
+  // matter which output asks for which column first.
+  for (std::int32_t c = 0; c < system.size(); ++c) column_symbol(system, c);
+  return system;
+}
 
 Expr column_symbol(const EquationSystem& system, std::int32_t column) {
   return system.model->pool->symbol(fmt::format("x{}", column));

@@ -26,8 +26,10 @@ bool is_choice(Expr e) { return e.op() == Op::call && e.function().name == "if";
 Expr chain(Expr partial, Expr inner) {
   if (is_choice(partial)) {
     auto args = partial.args();
+    // The side that is not taken stays zero, even where the other is not finite.
+    const auto side = [&](Expr value) { return value.is_number(0.0) ? value : value * inner; };
     if (args[1].is_number(0.0) || args[2].is_number(0.0))
-      return partial.pool().call("if", {args[0], args[1] * inner, args[2] * inner});
+      return partial.pool().call("if", {args[0], side(args[1]), side(args[2])});
   }
   return partial * inner;
 }

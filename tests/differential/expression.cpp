@@ -201,10 +201,6 @@ Dual chained(const Dual& a, double slope, double value) {
 }
 double chained(double, double, double value) { return value; }
 
-struct Function {
-  double (*value)(double);
-  double (*slope)(double);
-};
 const std::map<std::string, Function>& functions() {
   static const std::map<std::string, Function> table{
       {"sin", {[](double x) { return std::sin(x); }, [](double x) { return std::cos(x); }}},
@@ -324,6 +320,11 @@ N value_of(const Tree& tree, Leaves<N>& leaves) {
 }
 
 }  // namespace
+
+const Function* function_named(const std::string& name) {
+  const auto found = functions().find(name);
+  return found == functions().end() ? nullptr : &found->second;
+}
 
 TreePtr parse_tree(std::string_view text, const Binding& binding) { return Reader(text, binding).whole(); }
 

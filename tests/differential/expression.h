@@ -53,6 +53,13 @@ struct Dual {
   Dual(double v = 0.0) : value(v) {}  // NOLINT: numbers are Duals
 };
 
+// A function of one argument; null where there is none of this name.
+struct Function {
+  double (*value)(double);
+  double (*slope)(double);
+};
+const Function* function_named(const std::string& name);
+
 // How leaves are evaluated, and what comparisons do: a `true` here is the branch an `if` takes.
 template <class Number>
 struct Leaves {

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "tests/differential/expression.h"
+
 namespace differential {
 namespace {
 
@@ -91,6 +93,22 @@ const std::vector<Words>& domains() {
   return all;
 }
 
+// The same number as a quantity, in a unit that people use for it; numbers of no such unit stay.
+std::string unit_of(Random& random, const std::string& of) {
+  static const std::map<std::string, std::vector<std::string>> known{
+      {"electrical.resistor.R", {"ohm", "mohm", "kohm"}},  {"electrical.capacitor.C", {"F", "mF", "uF"}},
+      {"electrical.capacitor.v0", {"V", "mV"}},            {"electrical.inductor.L", {"H", "mH"}},
+      {"electrical.inductor.i0", {"A", "mA"}},             {"thermal.resistor.R", {"K/W", "mK/W"}},
+      {"thermal.capacitor.C", {"J/K", "kJ/K"}},            {"rotational.inertia.J", {"kg m2"}},
+      {"rotational.inertia.w0", {"rad/s", "rpm"}},         {"translational.mass.m", {"kg", "g"}},
+      {"hydraulic.accumulator.p0", {"Pa", "kPa", "bar"}},  {"hydraulic.pressure_source.dp", {"kPa"}},
+      {"signals.first_order.T", {"s", "ms"}},              {"signals.pwm.period", {"s", "ms"}},
+      {"signals.sample_hold.period", {"s", "ms"}},         {"electrical.ideal_diode.Vf", {"V", "mV"}},
+      {"electrical.coupled_inductors.L1", {"H", "mH"}}};
+  const auto found = known.find(of);
+  return found == known.end() ? "" : random.pick(found->second);
+}
+
 class Builder {
  public:
   explicit Builder(Random& random) : random_(random) {}
@@ -99,7 +117,14 @@ class Builder {
   std::string name(const std::string& letter) { return letter + std::to_string(++count_[letter]); }
   std::string node(const Words& w) { return name(std::string(1, w.domain[0]) + "n"); }
 
-  // A positive number, as itself, as a quantity, or by way of a parameter.
+  std::string in_a_unit(const std::string& of, const std::string& number) {
+    if (number.find_first_not_of("0123456789.-e") != std::string::npos) return number;
+    const std::string unit = unit_of(random_, of);
+    if (unit.empty()) return number;
+    return quoted(number_text(std::atof(number.c_str()) / unit_factor(unit), 6) + " " + unit);
+  }
+
+  // A positive number, as itself or by way of a parameter.
   std::string positive(double size = 1.0, double low = 0.2, double high = 5.0) {
     const std::string number = number_text(size * random_.logarithmic(low, high));
     if (random_.chance(0.6)) return number;
@@ -162,6 +187,8 @@ class Builder {
   }
 
   Part& add(const std::string& letter, const std::string& kind, Fields ports, Fields values) {
+    for (auto& [key, value] : values)
+      if (random_.chance(0.15)) value = in_a_unit(kind + "." + key, value);
     draft.parts.push_back({name(letter), kind, std::move(ports), std::move(values)});
     return draft.parts.back();
   }
@@ -643,8 +670,7 @@ void parametrise(Random& random, Draft& draft) {
 }  // namespace
 
 Draft derivative_draft(Random& random) {
-  EventBuilder builder(random);
-  Draft draft = builder.build(true);
+  Draft draft = random.chance(0.25) ? LinearBuilder(random).build() : EventBuilder(random).build(true);
   parametrise(random, draft);
   if (draft.parameters.empty()) draft.parameters.emplace_back("unused", "1");
   const std::string state = random.pick(draft.outputs);

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -28,11 +29,21 @@ struct Options {
   double seconds = 0.0;
   std::string keep;
   int most_failures = 5;  // of each kind that are shrunk and kept
-  bool show = false;
+  bool show = false, until_failure = false;
 };
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Of the checks, in processes of their own.
+double processor_time() {
+  rusage used{};
+  getrusage(RUSAGE_CHILDREN, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
 std::string as_comment(const std::string& text) {
@@ -98,63 +109,95 @@ Verdict guarded(const Property& property, const Draft& draft) {
           std::stoi(fields[1])};
 }
 
-// True where nothing failed.
-bool examine(const Property& property, const Options& options) {
-  const double begin = now();
-  int generated = 0, checked = 0, refusals = 0, unknowns = 0, failures = 0;
-  long checks = 0;
-  std::map<std::string, int> reasons, kinds;
-  std::map<std::string, int> first;
-  for (std::uint64_t k = 0;; ++k) {
-    if (options.seconds > 0.0 ? now() - begin > options.seconds : generated >= options.count) break;
-    const std::uint64_t seed = options.seed + k;
+// A property, and how the models it was given came out.
+class Examination {
+ public:
+  Examination(Property property, const Options& options)
+      : property_(std::move(property)), options_(options) {}
+  double seconds() const { return seconds_; }
+  int generated() const { return generated_; }
+  int failures() const { return failures_; }
+
+  void next() {
+    const double begin = now(), begin_processor = processor_time();
+    const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(generated_++);
     Random random(seed);
-    const Draft draft = property.generate(random);
-    ++generated;
-    if (options.show)
+    const Draft draft = property_.generate(random);
+    if (options_.show)
       std::printf("# seed %llu\n%s\n", static_cast<unsigned long long>(seed), draft.text().c_str());
-    const Verdict v = guarded(property, draft);
-    checks += v.checks;
-    if (v.what == Verdict::What::passed) ++checked;
+    const Verdict v = guarded(property_, draft);
+    checks_ += v.checks;
+    checked_ += v.what == Verdict::What::passed;
     if (v.what == Verdict::What::refused) {
-      ++refusals;
-      ++reasons["refused: " + v.tag];
+      ++refusals_;
+      ++reasons_["refused: " + v.tag];
     }
     if (v.what == Verdict::What::unknown) {
-      ++unknowns;
-      ++reasons["no verdict: " + v.tag];
+      ++unknowns_;
+      ++reasons_["no verdict: " + v.tag];
     }
-    if (v.what != Verdict::What::failed) continue;
-    ++failures;
-    first.try_emplace(v.tag, generated);
-    if (++kinds[v.tag] > options.most_failures) continue;
-    const Draft small = property.shrinks && v.tag != "does not end"
-                            ? shrink(
-                                  draft, [&](const Draft& d) { return guarded(property, d); }, v.tag, 600)
-                            : draft;
-    const Verdict s = guarded(property, small);
-    const std::string report = "property " + property.name + ", seed " + std::to_string(seed) + ": " + s.tag +
-                               "\nexpected " + s.expected + "\ngot      " + s.got + "\nat       " + s.where;
-    std::printf("FAILED %s\n%s\n", report.c_str(), small.text().c_str());
-    std::fflush(stdout);
-    if (!options.keep.empty()) {
-      std::filesystem::create_directories(options.keep);
-      std::ofstream(options.keep + "/" + property.name + "-" + std::to_string(seed) + ".toml")
-          << as_comment(report) << small.text();
-    }
+    if (v.what == Verdict::What::failed) fail(seed, draft, v);
+    seconds_ += now() - begin;
+    processor_ += processor_time() - begin_processor;
   }
-  std::printf(
-      "%s: %d models, %d checked (%ld comparisons), %d refused, %d without a verdict, %d failed; seeds %llu "
-      "to %llu, %.0f s\n",
-      property.name.c_str(), generated, checked, checks, refusals, unknowns, failures,
-      static_cast<unsigned long long>(options.seed),
-      static_cast<unsigned long long>(options.seed) + static_cast<unsigned long long>(generated) - 1,
-      now() - begin);
-  for (const auto& [why, count] : reasons) std::printf("  %5d %s\n", count, why.c_str());
-  for (const auto& [tag, count] : kinds)
-    std::printf("  %5d FAILED: %s (first after %d models)\n", count, tag.c_str(), first[tag]);
-  std::fflush(stdout);
-  return failures == 0;
+
+  void report() const {
+    std::printf(
+        "%s: %d models, %d checked (%ld comparisons), %d refused, %d without a verdict, %d failed; seeds %llu "
+        "to %llu, %.0f s, %.0f s of processor time\n",
+        property_.name.c_str(), generated_, checked_, checks_, refusals_, unknowns_, failures_,
+        static_cast<unsigned long long>(options_.seed),
+        static_cast<unsigned long long>(options_.seed) + static_cast<unsigned long long>(generated_) - 1,
+        seconds_, processor_);
+    for (const auto& [why, count] : reasons_) std::printf("  %5d %s\n", count, why.c_str());
+    for (const auto& [tag, count] : kinds_)
+      std::printf("  %5d FAILED: %s (first after %d models)\n", count, tag.c_str(), first_.at(tag));
+    std::fflush(stdout);
+  }
+
+ private:
+  void fail(std::uint64_t seed, const Draft& draft, const Verdict& v) {
+    ++failures_;
+    first_.try_emplace(v.tag, generated_);
+    if (++kinds_[v.tag] > options_.most_failures) return;
+    const bool shrinks = property_.shrinks && v.tag != "does not end" && !options_.until_failure;
+    const Draft small =
+        shrinks ? shrink(
+                      draft, [&](const Draft& d) { return guarded(property_, d); }, v.tag, 600)
+                : draft;
+    const Verdict s = shrinks ? guarded(property_, small) : v;
+    const std::string text = "property " + property_.name + ", seed " + std::to_string(seed) + ": " + s.tag +
+                             "\nexpected " + s.expected + "\ngot      " + s.got + "\nat       " + s.where;
+    std::printf("FAILED %s\n%s\n", text.c_str(), small.text().c_str());
+    std::fflush(stdout);
+    if (options_.keep.empty()) return;
+    std::filesystem::create_directories(options_.keep);
+    std::ofstream(options_.keep + "/" + property_.name + "-" + std::to_string(seed) + ".toml")
+        << as_comment(text) << small.text();
+  }
+
+  Property property_;
+  const Options& options_;
+  double seconds_ = 0.0, processor_ = 0.0;
+  int generated_ = 0, checked_ = 0, refusals_ = 0, unknowns_ = 0, failures_ = 0;
+  long checks_ = 0;
+  std::map<std::string, int> reasons_, kinds_, first_;
+};
+
+// All properties side by side, each with the same share of time, until one fails.
+bool examine_until_failure(std::vector<Examination>& all, double seconds) {
+  const double begin = now();
+  for (;;) {
+    auto& next = *std::min_element(all.begin(), all.end(), [](const Examination& a, const Examination& b) {
+      return a.seconds() < b.seconds();
+    });
+    next.next();
+    const double elapsed = now() - begin;
+    if (next.failures() == 0 && elapsed < seconds) continue;
+    for (const Examination& e : all) e.report();
+    std::printf(next.failures() > 0 ? "failed after %.1f s\n" : "nothing failed in %.1f s\n", elapsed);
+    return next.failures() == 0;
+  }
 }
 
 int run(int argc, char** argv) {
@@ -185,21 +228,31 @@ int run(int argc, char** argv) {
       options.keep = value();
     } else if (option == "--regressions") {
       return replay_regressions(value()) ? 0 : 1;
+    } else if (option == "--until-failure") {
+      options.until_failure = true;
     } else if (option == "--show") {
       options.show = true;
     } else {
       std::fprintf(stderr,
-                   "usage: tellegen-differential [--only a,b] [--seed N] [--count N | --seconds S] [--keep "
-                   "DIR] [--show]\n");
+                   "usage: tellegen-differential [--only a,b] [--seed N] [--count N | --seconds S] "
+                   "[--until-failure] [--keep DIR] [--show]\n");
       for (const Property& p : properties())
         std::fprintf(stderr, "  %-12s %s\n", p.name.c_str(), p.summary.c_str());
       return 2;
     }
   }
-  bool good = true;
+  std::vector<Examination> all;
   for (const Property& property : properties())
-    if (options.only.empty() || options.only.contains(property.name))
-      good = examine(property, options) && good;
+    if (options.only.empty() || options.only.contains(property.name)) all.emplace_back(property, options);
+  if (options.until_failure && !all.empty()) return examine_until_failure(all, options.seconds) ? 0 : 1;
+  bool good = true;
+  for (Examination& examination : all) {
+    while (options.seconds > 0.0 ? examination.seconds() < options.seconds
+                                 : examination.generated() < options.count)
+      examination.next();
+    examination.report();
+    good = good && examination.failures() == 0;
+  }
   return good ? 0 : 1;
 }
 

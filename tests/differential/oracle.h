@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/differential/flat.h"
 #include "tests/differential/tableau.h"
 
 namespace differential {
@@ -69,15 +70,19 @@ class Reference {
 
  private:
   using Signature = std::vector<double>;
-  Signature signature(const Eigen::VectorXd& x, double t) const;
+  Signature signature(const Eigen::VectorXd& x, double t);
+  double guess(const Signature& before);
   bool step(double h, Eigen::VectorXd& next, std::vector<double>* sums);
   void settle(const Eigen::MatrixXd& rows, const Eigen::VectorXd& held);
-  Eigen::MatrixXd rate_rows() const;
+  Eigen::MatrixXd rate_rows();
   void settle_held();
   bool due(std::size_t k) const;
   void update(bool sampled);
   const Tableau& tableau_;
   double step_;
+  Flat residuals_, updates_, integrands_;
+  Eigen::VectorXd stages_;  // of the last step ...
+  double staged_ = 0.0;     // ... of this length; 0: it failed
   Eigen::PartialPivLU<Eigen::MatrixXd> factors_;  // of the equations of a step ...
   double factored_step_ = 0.0;                    // ... of this length; 0: none
   std::vector<long> samples_;                     // taken so far, of each discrete variable

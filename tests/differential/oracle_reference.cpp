@@ -10,60 +10,6 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Columns are 0 ..., rates n ....
-struct DualLeaves : Leaves<Dual> {
-  const VectorXd &x, &rates;
-  const std::vector<double>& d;
-  double t;
-  DualLeaves(const VectorXd& x_, const VectorXd& r_, const std::vector<double>& d_, double t_)
-      : x(x_), rates(r_), d(d_), t(t_) {}
-  Dual time() override { return Dual(t); }
-  Dual column(int k) override {
-    Dual v(x[k]);
-    v.slopes = {{k, 1.0}};
-    return v;
-  }
-  Dual rate(int k) override {
-    Dual v(rates[k]);
-    v.slopes = {{k + static_cast<int>(x.size()), 1.0}};
-    return v;
-  }
-  Dual discrete(int k) override { return Dual(d[static_cast<std::size_t>(k)]); }
-  bool positive(const Dual& v, bool or_zero) override { return or_zero ? v.value >= 0 : v.value > 0; }
-};
-
-struct ValueLeaves : Leaves<double> {
-  const VectorXd &x, &rates;
-  const std::vector<double>& d;
-  double t;
-  ValueLeaves(const VectorXd& x_, const VectorXd& r_, const std::vector<double>& d_, double t_)
-      : x(x_), rates(r_), d(d_), t(t_) {}
-  double time() override { return t; }
-  double column(int k) override { return x[k]; }
-  double rate(int k) override { return rates[k]; }
-  double discrete(int k) override { return d[static_cast<std::size_t>(k)]; }
-  bool positive(const double& v, bool or_zero) override { return or_zero ? v >= 0 : v > 0; }
-};
-
-// Which way every comparison goes. Rates are not known here, and nothing of ours compares them.
-struct SignatureLeaves : Leaves<double> {
-  const VectorXd& x;
-  const std::vector<double>& d;
-  double t;
-  std::vector<double> seen;
-  SignatureLeaves(const VectorXd& x_, const std::vector<double>& d_, double t_) : x(x_), d(d_), t(t_) {}
-  double time() override { return t; }
-  double column(int k) override { return x[k]; }
-  double rate(int) override { return 0.0; }
-  double discrete(int k) override { return d[static_cast<std::size_t>(k)]; }
-  bool positive(const double& v, bool or_zero) override {
-    const bool yes = or_zero ? v >= 0 : v > 0;
-    seen.push_back(yes);
-    return yes;
-  }
-  void piece(double k) override { seen.push_back(k); }
-};
-
 const std::array<double, 3> nodes{(4 - std::sqrt(6.0)) / 10, (4 + std::sqrt(6.0)) / 10, 1.0};
 const Eigen::Matrix3d& radau() {
   static const Eigen::Matrix3d a = [] {
@@ -86,41 +32,57 @@ void limit(VectorXd& change, double most) {
 
 Reference::Reference(const Tableau& tableau, double step) : tableau_(tableau), step_(step) {
   x = VectorXd::Zero(tableau.size());
-  for (const auto& d : tableau.discrete) discrete.push_back(d.start);
+  std::vector<TreePtr> updates;
+  for (const auto& d : tableau.discrete) {
+    discrete.push_back(d.start);
+    updates.push_back(d.update);
+  }
+  const int n = tableau.size(), m = static_cast<int>(discrete.size());
+  residuals_ = Flat(tableau.residuals, n, m);
+  updates_ = Flat(updates, n, m);
 }
 
-Reference::Signature Reference::signature(const VectorXd& at, double time) const {
-  SignatureLeaves leaves(at, discrete, time);
-  for (const TreePtr& r : tableau_.residuals) evaluate(*r, leaves);
-  for (const auto& d : tableau_.discrete)
-    if (d.every == 0.0) evaluate(*d.update, leaves);
-  for (const TreePtr& f : integrands) evaluate(*f, leaves);
-  return leaves.seen;
+Reference::Signature Reference::signature(const VectorXd& at, double time) {
+  Signature seen;
+  for (Flat* flat : {&residuals_, &updates_, &integrands_}) {
+    flat->set(at.data(), nullptr, discrete.data(), time);
+    flat->pieces.clear();
+    for (std::size_t k = 0; k < flat->size(); ++k)
+      if (flat != &updates_ || tableau_.discrete[k].every == 0.0) flat->value(k);
+    seen.insert(seen.end(), flat->pieces.begin(), flat->pieces.end());
+    flat->pieces.clear();
+  }
+  return seen;
 }
 
 bool Reference::step(double h, VectorXd& next, std::vector<double>* sums) {
   const int n = tableau_.size();
   static const Eigen::Matrix3d inverse = radau().inverse();
-  VectorXd stages(3 * n);
-  for (int i = 0; i < 3; ++i) stages.segment(i * n, n) = x;
-  const auto stage_rates = [&](int i) {
-    VectorXd rates = VectorXd::Zero(n);
-    for (int j = 0; j < 3; ++j) rates += inverse(i, j) / h * (stages.segment(j * n, n) - x);
-    return rates;
+  stages_.resize(3 * n);
+  staged_ = 0.0;
+  for (int i = 0; i < 3; ++i) stages_.segment(i * n, n) = x;
+  VectorXd rates(n);
+  const auto set_stage = [&](int i) {
+    rates.setZero();
+    for (int j = 0; j < 3; ++j) rates += inverse(i, j) / h * (stages_.segment(j * n, n) - x);
+    residuals_.set(stages_.data() + i * n, rates.data(), discrete.data(),
+                   t + nodes[static_cast<std::size_t>(i)] * h);
+    residuals_.pieces.clear();
   };
+  std::vector<std::pair<int, double>> slopes;
   const auto factorise = [&] {
     MatrixXd jacobian = MatrixXd::Zero(3 * n, 3 * n);
     for (int i = 0; i < 3; ++i) {
-      const VectorXd at = stages.segment(i * n, n), rates = stage_rates(i);
-      DualLeaves leaves(at, rates, discrete, t + nodes[static_cast<std::size_t>(i)] * h);
-      for (int r = 0; r < n; ++r)
-        for (const auto& [c, slope] :
-             evaluate(*tableau_.residuals[static_cast<std::size_t>(r)], leaves).slopes) {
+      set_stage(i);
+      for (int r = 0; r < n; ++r) {
+        residuals_.value(static_cast<std::size_t>(r), slopes);
+        for (const auto& [c, slope] : slopes) {
           if (c < n)
             jacobian(i * n + r, i * n + c) += slope;
           else
             for (int j = 0; j < 3; ++j) jacobian(i * n + r, j * n + c - n) += slope * inverse(i, j) / h;
         }
+      }
     }
     factored_step_ = 0.0;
     if (!jacobian.allFinite()) return false;
@@ -128,49 +90,78 @@ bool Reference::step(double h, VectorXd& next, std::vector<double>* sums) {
     factored_step_ = h;
     return true;
   };
-  // The factors of an earlier step serve as long as the iteration converges quickly with them.
-  VectorXd residual(3 * n);
+  // The factors of an earlier step of about this length serve as long as the iteration converges quickly.
+  VectorXd residual(3 * n), change;
   double before = 0.0;
   bool done = false;
-  for (int iteration = 0; iteration < 40 && !done; ++iteration) {
-    if ((factored_step_ != h || iteration >= 3) && !factorise()) return false;
+  for (int iteration = 0; iteration < 15 && !done; ++iteration) {
+    if ((std::abs(factored_step_ - h) > 0.02 * h || iteration >= 4) && !factorise()) return false;
     for (int i = 0; i < 3; ++i) {
-      const VectorXd at = stages.segment(i * n, n), rates = stage_rates(i);
-      ValueLeaves leaves(at, rates, discrete, t + nodes[static_cast<std::size_t>(i)] * h);
-      for (int r = 0; r < n; ++r)
-        residual[i * n + r] = evaluate(*tableau_.residuals[static_cast<std::size_t>(r)], leaves);
+      set_stage(i);
+      for (int r = 0; r < n; ++r) residual[i * n + r] = residuals_.value(static_cast<std::size_t>(r));
     }
     if (!residual.allFinite()) return false;
-    VectorXd change = factors_.solve(residual);
+    change = factors_.solve(residual);
     if (!change.allFinite()) return false;
-    limit(change, 5.0 * (1.0 + stages.cwiseAbs().maxCoeff()));
-    stages -= change;
-    const double now = (change.array().abs() / (1.0 + stages.array().abs())).maxCoeff();
+    limit(change, 5.0 * (1.0 + stages_.cwiseAbs().maxCoeff()));
+    stages_ -= change;
+    const double now = (change.array().abs() / (1.0 + stages_.array().abs())).maxCoeff();
     done = now < 1e-11 || (iteration > 0 && now < 1e-8 && now * now < 1e-12 * before);
     before = now;
   }
   if (!done) return false;
-  next = stages.tail(n);
+  staged_ = h;
+  next = stages_.tail(n);
   if (sums) {
     sums->assign(integrands.size(), 0.0);
-    for (std::size_t k = 0; k < integrands.size(); ++k)
-      for (int i = 0; i < 3; ++i)
-        (*sums)[k] += h * radau()(2, i) *
-                      value_at(*integrands[k], stages.segment(i * n, n), discrete,
-                               t + nodes[static_cast<std::size_t>(i)] * h);
+    for (int i = 0; i < 3; ++i) {
+      integrands_.set(stages_.data() + i * n, nullptr, discrete.data(),
+                      t + nodes[static_cast<std::size_t>(i)] * h);
+      for (std::size_t k = 0; k < integrands.size(); ++k)
+        (*sums)[k] += h * radau()(2, i) * integrands_.value(k);
+    }
   }
   return true;
 }
 
+// When the polynomial through the stages of the last step takes another way than `before`; 0 without such a
+// step. A guess: whoever asks makes steps to either side of it.
+double Reference::guess(const Signature& before) {
+  if (staged_ == 0.0) return 0.0;
+  const int n = tableau_.size();
+  const auto at = [&](double theta) {
+    VectorXd sum = VectorXd::Zero(n);
+    const double points[4] = {0.0, nodes[0], nodes[1], nodes[2]};
+    for (int i = 0; i < 4; ++i) {
+      double weight = 1.0;
+      for (int j = 0; j < 4; ++j)
+        if (j != i) weight *= (theta - points[j]) / (points[i] - points[j]);
+      if (i == 0)
+        sum += weight * x;
+      else
+        sum += weight * stages_.segment((i - 1) * n, n);
+    }
+    return sum;
+  };
+  double low = 0.0, high = 1.0;
+  while (high - low > 1e-13) {
+    const double middle = 0.5 * (low + high);
+    (signature(at(middle), t + middle * staged_) == before ? low : high) = middle;
+  }
+  return high * staged_;
+}
+
 // Rows whose products with x are differentiated.
-MatrixXd Reference::rate_rows() const {
+MatrixXd Reference::rate_rows() {
   const int n = tableau_.size();
   MatrixXd rows = MatrixXd::Zero(n, n);
-  const VectorXd none = VectorXd::Zero(n);
-  DualLeaves leaves(x, none, discrete, t);
-  for (int r = 0; r < n; ++r)
-    for (const auto& [c, slope] : evaluate(*tableau_.residuals[static_cast<std::size_t>(r)], leaves).slopes)
+  residuals_.set(x.data(), nullptr, discrete.data(), t);
+  std::vector<std::pair<int, double>> slopes;
+  for (int r = 0; r < n; ++r) {
+    residuals_.value(static_cast<std::size_t>(r), slopes);
+    for (const auto& [c, slope] : slopes)
       if (c >= n) rows(r, c - n) += slope;
+  }
   Eigen::ColPivHouseholderQR<MatrixXd> qr(rows.transpose());
   qr.setThreshold(1e-12);
   return MatrixXd(qr.householderQ()).leftCols(qr.rank()).transpose();
@@ -187,11 +178,11 @@ void Reference::settle(const MatrixXd& rows, const VectorXd& held) {
     MatrixXd jacobian = MatrixXd::Zero(n + m, n + r);
     VectorXd residual(n + m);
     const VectorXd rates = basis.transpose() * s;
-    DualLeaves leaves(x, rates, discrete, t);
+    residuals_.set(x.data(), rates.data(), discrete.data(), t);
+    std::vector<std::pair<int, double>> slopes;
     for (int k = 0; k < n; ++k) {
-      const Dual v = evaluate(*tableau_.residuals[static_cast<std::size_t>(k)], leaves);
-      residual[k] = v.value;
-      for (const auto& [c, slope] : v.slopes) {
+      residual[k] = residuals_.value(static_cast<std::size_t>(k), slopes);
+      for (const auto& [c, slope] : slopes) {
         if (c < n)
           jacobian(k, c) += slope;
         else
@@ -230,9 +221,10 @@ bool Reference::due(std::size_t k) const {
 void Reference::update(bool sampled) {
   for (int round = 0; round < 60; ++round) {
     std::vector<double> next = discrete;
+    updates_.set(x.data(), nullptr, discrete.data(), t);
     for (std::size_t k = 0; k < discrete.size(); ++k) {
       const auto& d = tableau_.discrete[k];
-      if (round == 0 && sampled ? due(k) : d.every == 0.0) next[k] = value_at(*d.update, x, discrete, t);
+      if (round == 0 && sampled ? due(k) : d.every == 0.0) next[k] = updates_.value(k);
     }
     if (round == 0 && sampled)
       for (std::size_t k = 0; k < discrete.size(); ++k)
@@ -249,6 +241,7 @@ void Reference::update(bool sampled) {
 
 void Reference::start() {
   const int n = tableau_.size();
+  integrands_ = Flat(integrands, n, static_cast<int>(discrete.size()));
   std::vector<VectorXd> forms;
   std::vector<double> values;
   for (const auto& given : tableau_.initial) {
@@ -270,31 +263,53 @@ void Reference::start() {
 }
 
 void Reference::advance(double to) {
-  int budget = 4000;
+  int budget = 600;
+  double most = step_;  // shorter for a while where Newton's iteration fails
   while (t < to - 1e-12 * std::max(1.0, to)) {
     if (--budget == 0) throw OracleError("too many events or steps");
-    double end = std::min(t + step_, to);
+    double end = std::min(t + most, to);
     for (std::size_t k = 0; k < discrete.size(); ++k)
       if (const double every = tableau_.discrete[k].every; every > 0.0)
         end = std::min(end, static_cast<double>(samples_[k]) * every);
     const Signature before = signature(x, t);
-    double h = end - t;
+    const double h = end - t;
     VectorXd next;
     std::vector<double> sums;
     const auto clean = [&](double length) {
       return step(length, next, &sums) && signature(next, t + length) == before;
     };
-    if (!clean(h)) {
-      double low = 0.0, high = h;
-      while (high - low > 1e-11 * std::max(1.0, t)) {
-        const double middle = 0.5 * (low + high);
-        (clean(middle) ? low : high) = middle;
-      }
-      const auto accept = [&](double length) {
-        x = next;
-        t += length;
-        for (std::size_t k = 0; k < sums.size(); ++k) integrals[k] += sums[k];
+    const auto accept = [&](double length) {
+      x = next;
+      t += length;
+      for (std::size_t k = 0; k < sums.size(); ++k) integrals[k] += sums[k];
+    };
+    if (clean(h)) {
+      accept(h);
+      t = end;
+      most = std::min(step_, 4 * most);
+    } else if (staged_ == 0.0 && h > 1e-6) {
+      most = h / 4;
+      continue;
+    } else {
+      // Bisection, with steps to just before and just behind the guess where there is one.
+      double low = 0.0, high = h, margin = 1e-3, guessed = guess(before);
+      const auto try_step = [&](double length) {
+        if (length <= low || length >= high) return;
+        if (clean(length)) {
+          low = length;
+        } else {
+          high = length;
+          guessed = guess(before);
+        }
       };
+      while (high - low > 1e-11 * std::max(1.0, t)) {
+        const double width = high - low, near = guessed;
+        try_step(near - margin * width);
+        try_step(near + margin * width);
+        if (high - low <= 0.3 * width) continue;
+        try_step(0.5 * (low + high));
+        margin = std::min(0.3, 10 * margin);
+      }
       const double beyond = t + high;
       if (low > 0.0) {
         if (!clean(low)) throw OracleError("the step before an event failed");
@@ -309,12 +324,8 @@ void Reference::advance(double to) {
       }
       if (!across) t = beyond;
       events.push_back(t);
-      if (events.size() > 400) throw OracleError("too many events");
+      if (events.size() > 100) throw OracleError("too many events");
       settle_held();
-    } else {
-      x = next;
-      t = end;
-      for (std::size_t k = 0; k < sums.size(); ++k) integrals[k] += sums[k];
     }
     const std::vector<double> old = discrete;
     update(true);

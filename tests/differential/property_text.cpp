@@ -1,4 +1,5 @@
 // Expressions, their derivatives and what they print as, and units, against the oracle's own evaluator.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -82,10 +83,15 @@ struct Point : Leaves<Dual> {
     closest = std::isfinite(d.value) ? std::min(closest, std::abs(d.value)) : 0.0;
     return or_zero ? d.value >= 0 : d.value > 0;
   }
-  // Of something that is not finite nobody says what follows from it.
-  bool special(const std::string&, const std::vector<Dual>& arguments, Dual&) override {
+  // Of something that is not finite nobody says what follows from it; nor, at a base of zero, of a power with
+  // an exponent that is no whole number, or of the angle of a zero, which may have either sign.
+  bool special(const std::string& f, const std::vector<Dual>& arguments, Dual&) override {
     for (const Dual& a : arguments)
       if (!std::isfinite(a.value)) closest = 0.0;
+    const auto whole = [](double p) { return p >= 0.0 && p == std::floor(p); };
+    if ((f == "^" && !(whole(arguments[1].value) && arguments[1].slopes.empty())) || f == "atan2" ||
+        f == "sqrt")
+      closest = std::min(closest, std::abs(arguments[0].value));
     return false;
   }
 };

@@ -2,6 +2,7 @@
 //
 //   [[end]]          of, value, tolerance, methods, step; also form, more (further outputs asked for),
 //   compiled, bisections
+//   [[same]]         of, more, methods, step, form: to the bit the same when these are asked for before it
 //   [[objective]]    of, value, tolerance, methods, step
 //   [[derivative]]   of, wrt, value, tolerance, methods, step; also ways
 #include "tests/differential/regressions.h"
@@ -56,7 +57,7 @@ struct Tally {
 void replay(const fs::path& file, Tally& tally) {
   const std::string model = text_of(file), name = file.stem().string();
   const toml::table expected = toml::parse_file((file.parent_path() / (name + ".expect.toml")).string());
-  for (const char* section : {"end", "objective", "derivative"}) {
+  for (const char* section : {"end", "same", "objective", "derivative"}) {
     const auto* list = expected[section].as_array();
     if (!list) continue;
     for (const auto& item : *list) {
@@ -77,6 +78,16 @@ void replay(const fs::path& file, Tally& tally) {
           for (const std::string& more : words(entry, "more", {})) outputs.push_back(more);
           const Outcome run = simulate_text(model, spec, outputs);
           tally.add(what, entry, run, run.ok() ? run.at(run.t.size() - 1, 0) : 0.0);
+          continue;
+        }
+        if (section == std::string("same")) {
+          std::vector<std::string> outputs = words(entry, "more", {});
+          outputs.push_back(of);
+          const Outcome alone = simulate_text(model, spec, {of}), among = simulate_text(model, spec, outputs);
+          const double want = alone.ok() ? alone.at(alone.t.size() - 1, 0) : 0.0;
+          toml::table exact{{"value", want}, {"tolerance", 0.0}};
+          tally.add(what + " among others", exact, alone.ok() ? among : alone,
+                    among.ok() ? among.at(among.t.size() - 1, outputs.size() - 1) : 0.0);
           continue;
         }
         spec.objectives = {of};

@@ -1,6 +1,7 @@
 // The program under test, through its library.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,5 +39,30 @@ struct StudySpec : RunSpec {
   std::vector<double> numbers;  // of the parameters; empty: the model's
 };
 StudyOutcome study_text(const std::string& model, const StudySpec& spec);
+
+// The study of a model that is read once: for many values of the same parameters.
+class Values {
+ public:
+  Values(const std::string& model, const StudySpec& spec);
+  ~Values();
+  StudyOutcome at(const std::vector<double>& numbers);
+
+ private:
+  struct Held;
+  std::unique_ptr<Held> held_;
+};
+
+// d variable/d parameter at the end, with the sensitivity graph drawn beside the model and both run by `spec`:
+// [variable][parameter].
+Outcome graph_text(const std::string& model, const RunSpec& spec, const std::vector<std::string>& variables,
+                   const std::vector<std::string>& parameters);
+
+// Samples of a sweep: of each the objectives, then outputs at the end. Row by row; NaN where one failed.
+struct SweepOutcome : Outcome {
+  std::vector<std::string> status;  // of each sample; empty: good
+};
+SweepOutcome sweep_text(const std::string& model, const RunSpec& spec, const std::vector<std::string>& axes,
+                        const std::vector<std::vector<double>>& samples,
+                        const std::vector<std::string>& objectives, const std::vector<std::string>& outputs);
 
 }  // namespace differential
