@@ -1,5 +1,7 @@
 #include "tellegen/sensitivity/fixed_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
