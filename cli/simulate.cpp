@@ -60,7 +60,6 @@ SimulationOptions options_of(const SimulateRequest& request) {
   options.start_steps = request.start_steps;
   options.slow = split_list(request.slow);
   options.slow_steps = request.slow_steps;
-  if (request.tolerance > 0.0) options.tolerance = request.tolerance;
   options.refactor = request.refactor;
   options.compile = !request.interpret;
   if (request.balance)
@@ -198,6 +197,7 @@ void simulate(const SimulateRequest& request) {
   check_targets(request);
   check_addresses(request.realtime);
   Model model = read_model_file(request.file, reading);
+  if (request.tolerance > 0.0) model.simulation.tolerance = request.tolerance;
   const std::vector<std::string> external = make_external(request.realtime, model);
   RunReport report{model.name, request.file, complete_options(model, given), {}, {}, {}, {}, {}, {}};
   add_stop_watch(model, report.options);

@@ -83,7 +83,6 @@ StudyOptions study_options_of(std::string_view command, const StudyRequest& requ
   check_choice(named("--derivatives"), derivatives, ways);
   simulation.method = method;
   simulation.event_bisections = request.event_bisections;
-  if (request.tolerance > 0.0) simulation.tolerance = request.tolerance;
   simulation.compile = !request.interpret;
   const auto way = std::find(ways.begin(), ways.end(), derivatives);
   if (way != ways.end()) options.method = static_cast<StudyOptions::Method>(way - ways.begin());
@@ -106,7 +105,9 @@ Model read_study_model(std::string_view command, const StudyRequest& request) {
   ReadOptions reading;
   for (const std::string& text : request.set)
     reading.overrides.push_back(read_assignment({command, "--set"}, text));
-  return read_model_file(request.file, reading);
+  Model model = read_model_file(request.file, reading);
+  if (request.tolerance > 0.0) model.simulation.tolerance = request.tolerance;
+  return model;
 }
 
 double in_unit(double si, const std::string& unit) { return unit.empty() ? si : units().from_si(si, unit); }

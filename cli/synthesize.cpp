@@ -46,7 +46,6 @@ SimulationOptions options_of(const SynthesizeRequest& request) {
   options.method = request.method;
   options.form = options.start = "";
   options.event_bisections = 0;
-  if (request.tolerance > 0.0) options.tolerance = request.tolerance;
   options.compile = !request.interpret;
   return options;
 }
@@ -185,6 +184,7 @@ void synthesize(const SynthesizeRequest& request) {
     reading.overrides.push_back(read_assignment({tellegen_synthesize, "--set"}, text));
   check_targets(request);
   Model model = read_model_file(request.file, reading);
+  if (request.tolerance > 0.0) model.simulation.tolerance = request.tolerance;
   for (const std::string& name : split_list(request.also)) {
     const auto found = std::find_if(model.outputs.begin(), model.outputs.end(),
                                     [&](const ModelOutput& o) { return o.name == name; });

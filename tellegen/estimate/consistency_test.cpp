@@ -229,7 +229,7 @@ TEST(Smoother, is_nearer_to_the_truth_than_the_filter_and_knows_it) {
       if (row > 0) {
         corrected = filter->belief();
         ASSERT_TRUE(filter->predict(step * (row - 1), nullptr, nullptr));
-        smoother.keep(corrected, filter->transition(), filter->belief());
+        smoother.keep(static_cast<std::size_t>(row), corrected, filter->transition(), filter->belief());
       }
       ASSERT_TRUE(filter->correct(step * row, nullptr, &plant.readings[static_cast<std::size_t>(row) * 2],
                                   innovations));

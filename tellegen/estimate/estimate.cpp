@@ -166,7 +166,8 @@ class Run {
         if (options_.smooth) corrected = filter.belief();
         if (!predict(filter, row)) return fail(row, "the model cannot be evaluated");
         widen(plant, filter, row, options_.widenings);
-        if (options_.smooth) smoother.keep(corrected, filter.transition(), filter.belief());
+        if (options_.smooth)
+          smoother.keep(static_cast<std::size_t>(row), corrected, filter.transition(), filter.belief());
       }
       if (row == 0) widen(plant, filter, 0, options_.widenings);
       if (!arriving.empty()) {
@@ -176,12 +177,16 @@ class Run {
           from = std::max(from, history.front().first);
           for (auto& [at, belief] : history) {
             if (at < from) continue;
-            if (at == from)
+            if (at == from) {
               filter.restore(belief);
-            else if (!predict(filter, at))
-              return fail(at, "the model cannot be evaluated");
-            else
+            } else {
+              if (options_.smooth) corrected = filter.belief();
+              if (!predict(filter, at)) return fail(at, "the model cannot be evaluated");
+              widen(plant, filter, at, options_.widenings);
+              if (options_.smooth)
+                smoother.keep(static_cast<std::size_t>(at), corrected, filter.transition(), filter.belief());
               belief = filter.save();
+            }
             if (at < row) correct(filter, at, readings, innovations);
           }
         }

@@ -129,6 +129,30 @@ INSTANTIATE_TEST_SUITE_P(estimators, Late,
                                          std::pair{"pkf", "Q0"}, std::pair{"ukf", "R3"},
                                          std::pair{"ekf-perfect", "Q0"}, std::pair{"steady", "Q0"}));
 
+// What comes after a late reading is done again, and the smoother goes back through that.
+TEST(EstimateLate, readings_are_smoothed_as_if_they_had_come_in_time) {
+  Model model = rc_twin({"Q0"});
+  model.estimation.late = 0.1;
+  const Record record = bench(model, 2, 120);
+  Record late = record;
+  const RandomSequence random(5, "delay");
+  for (std::int64_t row = 0; row < record.steps; ++row)
+    for (std::int64_t s = 0; s < 2; ++s)
+      late.arrivals.push_back(
+          std::min(row + static_cast<std::int64_t>(10.0 * random.uniform(row * 2 + s)), record.steps - 1));
+  EstimateOptions options;
+  options.estimator = "ekf";
+  options.compile = false;
+  options.smooth = true;
+  const Estimate a = estimate(model, record, options), b = estimate(model, late, options);
+  ASSERT_EQ(a.failure + b.failure, "");
+  ASSERT_EQ(a.smooth.size(), b.smooth.size());
+  for (std::size_t k = 0; k < a.smooth.size(); ++k) {
+    ASSERT_EQ(a.smooth[k], b.smooth[k]) << k;
+    ASSERT_EQ(a.smooth_deviation[k], b.smooth_deviation[k]) << k;
+  }
+}
+
 TEST(EstimateDiverged, is_told_with_time_and_sensor_and_keeps_what_there_was) {
   Model truth = twin_model_file("rc-thermal/network.toml");
   Model model = rc_twin({"R1"});
@@ -196,6 +220,21 @@ TEST(EstimatePerfect, finds_capacities_in_eleven_passes) {
   EXPECT_LT(e.passes.back().change, 1e-10);
   EXPECT_NEAR(e.passes.back().unknowns[0], 0.1, 0.005);
   EXPECT_NEAR(e.passes.back().unknowns[1], 0.2, 0.01);
+}
+
+// The second scenario of the RC benchmark: capacities from ten and fifty times the truth, as 1/C with a
+// deviation of 3.2 of which half the sigma points lie beyond the bounds.
+TEST(EstimateUnscented, finds_capacities_of_which_nothing_is_known) {
+  Model model = rc_twin({"C1", "C2"});
+  for (int k : model.estimation.unknowns)
+    model.unknowns[k].deviation = std::sqrt(10.0) * *model.unknowns[k].start * *model.unknowns[k].start;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Estimate e = run(model, bench(model, seed, 1001, 5e-3), "ukf");
+    ASSERT_EQ(e.failure, "") << seed;
+    EXPECT_NEAR(mean_at(e, "C1", 1000), 0.1, 0.01) << seed;
+    EXPECT_NEAR(mean_at(e, "C2", 1000), 0.2, 0.02) << seed;
+    EXPECT_LT(std::abs(mean_at(e, "C2", 1000) - 0.2), 5.0 * deviation_at(e, "C2", 1000)) << seed;
+  }
 }
 
 TEST(EstimateCoordinate, is_the_one_in_which_an_unknown_enters_linearly) {

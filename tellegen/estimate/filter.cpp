@@ -27,6 +27,12 @@ Filter::Filter(TwinModel& model, const FilterOptions& options, bool dense)
   }
 }
 
+void Filter::widen(long state, double variance) {
+  Belief belief = save();
+  belief.p(state, state) += variance;
+  restore(belief);
+}
+
 void Filter::deviations(const SlopeRows& slopes, Vector& out) const {
   deviations_of(slopes, belief().p, out);
 }

@@ -81,6 +81,8 @@ class Filter {
   // All that must be kept to go on from here later.
   virtual Belief save() const { return belief_; }
   virtual void restore(const Belief& belief) { belief_ = belief; }
+  // Adds to the variance of one state: an unknown, which may have jumped.
+  virtual void widen(long state, double variance);
 
   // Of the last prediction, for the smoother: d x(t + h)/d x. Empty where the estimator has none.
   virtual const Matrix& transition() const { return phi_; }

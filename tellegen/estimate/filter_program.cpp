@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tellegen/numeric/exponential.h"
@@ -50,7 +51,7 @@ FilterProgram::FilterProgram(TwinModel& model, const FilterOptions& options, con
 Expr FilterProgram::number(double value) {
   if (value == 0.0 || value == 1.0 || value == -1.0) return pool_->number(value);
   for (const auto& [symbol, at] : numbers_)
-    if (memory_[static_cast<std::size_t>(at)] == value) return symbol;
+    if (memory_[static_cast<std::size_t>(at)] == value && !is_noise(static_cast<std::size_t>(at))) return symbol;
   numbers_.emplace_back(pool_->symbol(fmt::format("~w{}", memory_.size())),
                         static_cast<std::int32_t>(memory_.size()));
   memory_.push_back(value);
@@ -136,6 +137,13 @@ void FilterProgram::build(TwinModel& model, const FilterOptions& options, const 
     }
     next.push_back(pool.add(terms));
   }
+  noise_at_ = memory_.size();
+  std::vector<Expr> noise;
+  for (std::size_t i = 0; i < n_; ++i) {
+    noise.push_back(named(pool, "q", i));
+    numbers_.emplace_back(noise.back(), static_cast<std::int32_t>(memory_.size()));
+    memory_.push_back(process_noise[static_cast<long>(i)]);
+  }
   std::vector<Expr> half(n_ * n_);  // Phi P
   for (std::size_t i = 0; i < n_; ++i)
     for (std::size_t j = 0; j < n_; ++j) {
@@ -149,7 +157,7 @@ void FilterProgram::build(TwinModel& model, const FilterOptions& options, const 
       std::vector<Expr> terms;
       for (std::size_t k = 0; k < n_; ++k)
         terms.push_back(half[i * n_ + k] * entry(static_cast<long>(j), 0, static_cast<long>(k)));
-      if (i == j) terms.push_back(number(process_noise[static_cast<long>(i)]));
+      if (i == j) terms.push_back(noise[i]);
       next.push_back(pool.add(terms));
     }
   std::vector<Expr> arguments = x;
@@ -207,6 +215,25 @@ void FilterProgram::build(TwinModel& model, const FilterOptions& options, const 
   arguments.insert(arguments.end(), readings.begin(), readings.end());
   arguments.insert(arguments.end(), there.begin(), there.end());
   finish(correct_, arguments, {correct.list().begin(), correct.list().end()}, next);
+  share_tables();
+}
+
+// One list of tables for both parts: they stand in the code once.
+void FilterProgram::share_tables() {
+  auto& tables = predict_.program.tables;
+  std::vector<std::int32_t> place;
+  for (const auto& table : correct_.program.tables) {
+    const auto found = std::find(tables.begin(), tables.end(), table);
+    place.push_back(static_cast<std::int32_t>(found - tables.begin()));
+    if (found == tables.end()) tables.push_back(table);
+  }
+  for (Instruction& i : correct_.program.code)
+    if (i.code == Code::lookup) i.extra = place[static_cast<std::size_t>(i.extra)];
+  correct_.program.tables = tables;
+}
+
+void FilterProgram::set_process_noise(double* w, const Vector& variance_per_step) const {
+  std::copy(variance_per_step.data(), variance_per_step.data() + variance_per_step.size(), w + noise_at_);
 }
 
 // Section 0: constants; section 1: everything else.
@@ -243,7 +270,7 @@ std::string FilterProgram::c_part(const Part& part, const std::string& letter, i
 }
 
 std::string FilterProgram::c_source() const {
-  std::string text = c_tables(predict_.program) + c_tables(correct_.program);
+  std::string text = c_tables(predict_.program);
   text += "void tellegen_filter_prepare(double* w) {\n" + c_part(predict_, "a", 0) +
           c_part(correct_, "b", 0) + "  (void)w;\n}\n";
   const auto own = width();
@@ -301,7 +328,10 @@ std::string FilterProgram::c_source() const {
 
 void FilterProgram::compile() {
   code_ = compile_c(c_source());
-  if (!code_) return;
+  if (!code_) {
+    refused_ = compile_c("double tellegen_filter_none(void) { return 0.0; }\n") != nullptr;
+    return;
+  }
   prepare_ = code_->function<void(double*)>("tellegen_filter_prepare");
   predict_code_ =
       code_->function<void(double*, double, const double*, const double*)>("tellegen_filter_predict");
@@ -425,7 +455,14 @@ class GeneratedFilter : public Filter {
     fresh_ = false;
   }
   std::string executor() const override {
-    return program_.compiled() ? "generated C" : "generated, interpreted";
+    return program_.compiled()  ? "generated C"
+           : program_.refused() ? "generated, interpreted: the C compiler failed on it"
+                                : "generated, interpreted";
+  }
+  void set_process_noise(const Vector& variance_per_step) override {
+    q_ = variance_per_step;
+    program_.set_process_noise(w_.data(), q_);
+    program_.prepare(w_.data());
   }
 
  private:

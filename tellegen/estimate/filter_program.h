@@ -5,8 +5,8 @@
 //   for each sensor that reads:  k = P h'/(h P h' + r),  x += k (y - h x - d),  P += k (S k - P h')' - P h'
 //   k'
 //
-// Zeros of the matrices are structure and cost nothing; other numbers are inputs of the code. The same
-// program is interpreted, compiled here, or written out for a target:
+// Zeros of the matrices are structure and cost nothing; other numbers are inputs of the code, and so is the
+// process noise, zero or not. The same program is interpreted, compiled here, or written out for a target:
 //
 //   void tellegen_filter_prepare(double* w);
 //   void tellegen_filter_predict(double* w, double t, const double* u, const double* du);
@@ -37,6 +37,10 @@ class FilterProgram {
   std::vector<double> memory() const { return memory_; }  // w as it begins: start, covariance, numbers
   void compile();
   bool compiled() const { return run_ != nullptr; }
+  bool refused() const { return refused_; }  // there is a compiler, and it failed
+
+  // Another process noise in a memory; prepare() follows.
+  void set_process_noise(double* w, const Vector& variance_per_step) const;
 
   // On a memory of one's own. `u`: inputs now; `du`: their rates; readings that are missing are NaN.
   void prepare(double* w) const;
@@ -59,6 +63,8 @@ class FilterProgram {
   };
   void build(TwinModel& model, const FilterOptions& options, const Vector& process_noise);
   Expr number(double value);
+  bool is_noise(std::size_t at) const { return noise_at_ > 0 && at >= noise_at_ && at < noise_at_ + n_; }
+  void share_tables();
   void finish(Part& part, const std::vector<Expr>& arguments, const std::vector<Assignment>& list,
               const std::vector<Expr>& roots);
   std::string c_part(const Part& part, const std::string& letter, int section) const;
@@ -71,6 +77,8 @@ class FilterProgram {
   std::vector<double> memory_;
   std::vector<std::pair<Expr, std::int32_t>> numbers_;  // symbols of constants, and where they stand
   Part predict_, correct_;
+  std::size_t noise_at_ = 0;  // in w: the variances of the process noise
+  bool refused_ = false;
   Matrix transition_;
   std::shared_ptr<const CompiledCode> code_;
   void (*prepare_)(double*) = nullptr;

@@ -190,6 +190,13 @@ class ModalFilter : public Filter {
     fresh_ = false;
   }
 
+  // Unknowns stand as they are beside the modes.
+  void widen(long state, double variance) override {
+    const long k = place_[static_cast<std::size_t>(state)];
+    p_(k, k) += variance;
+    fresh_ = false;
+  }
+
   const Matrix& transition() const override {
     if (transition_.size() > 0) return transition_;
     const Matrix own = physical_ * decay_.asDiagonal() * modal_.transpose();

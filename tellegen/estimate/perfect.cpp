@@ -10,6 +10,7 @@
 // terminal equation of each storage component. It is evaluated in full: the padded form printed after (44)
 // drops the inputs.
 #include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
 
 #include "tellegen/estimate/filter.h"
@@ -68,6 +69,7 @@ class PerfectFilter : public Filter {
   bool correct(double t, const double* u, const double* readings, Innovations& out) override {
     if (!started()) {
       std::fill(out.value.begin(), out.value.end(), std::numeric_limits<double>::quiet_NaN());
+      out.log_likelihood = 0.0;
       return begin(t, u);
     }
     if (!model_.storage_coefficients(belief_.x, t, u, c_, c_slopes_)) return false;
@@ -136,8 +138,20 @@ class PerfectFilter : public Filter {
     all_ = belief;
     tell();
   }
+  void widen(long state, double variance) override {
+    const auto found = std::find(rho_.begin(), rho_.end(), state);
+    if (found == rho_.end()) return;
+    const long k = 2 * static_cast<long>(own_.size()) + (found - rho_.begin());
+    all_.p(k, k) += variance;
+    tell();
+  }
   const Matrix& transition() const override { return none_; }
-  void set_process_noise(const Vector&) override {}
+  void set_process_noise(const Vector& variance_per_step) override {
+    q_ = variance_per_step;
+    const auto p = static_cast<long>(own_.size()), o = static_cast<long>(rho_.size());
+    for (long i = 0; i < p; ++i) noise_[i] = q_[own(i)];
+    for (long i = 0; i < o; ++i) noise_[2 * p + i] = q_[rho(i)];
+  }
 
  private:
   long own(long i) const { return own_[static_cast<std::size_t>(i)]; }

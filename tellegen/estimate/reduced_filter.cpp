@@ -171,6 +171,11 @@ class ReducedFilter : public Filter {
   }
   Belief save() const override { return {z_, p_}; }
   void restore(const Belief& belief) override { z_ = belief.x, p_ = belief.p; }
+  // Unknowns stand as they are beside the directions.
+  void widen(long state, double variance) override {
+    const long k = place_[static_cast<std::size_t>(state)] - n_ + basis_.cols();
+    p_(k, k) += variance;
+  }
   const Matrix& transition() const override { return phi_r_; }
   void set_process_noise(const Vector& variance_per_step) override {
     q_ = variance_per_step;

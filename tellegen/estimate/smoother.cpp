@@ -4,8 +4,10 @@
 
 namespace tellegen {
 
-void Smoother::keep(const Belief& corrected, const Matrix& transition, const Belief& predicted) {
-  steps_.push_back({corrected, predicted, transition});
+void Smoother::keep(std::size_t row, const Belief& corrected, const Matrix& transition,
+                    const Belief& predicted) {
+  if (steps_.size() < row) steps_.resize(row);
+  steps_[row - 1] = {corrected, predicted, transition};
 }
 
 // x = x+ + G (x_next - x-_next),  P = P+ + G (P_next - P-_next) G',  G = P+ Phi' (P-_next)^-1

@@ -10,9 +10,9 @@ namespace tellegen {
 
 class Smoother {
  public:
-  // After each step: the belief after the last correction, the transition to this step, the belief predicted
-  // for it.
-  void keep(const Belief& corrected, const Matrix& transition, const Belief& predicted);
+  // After the step to a row, from 1 on: the belief after the correction before it, the transition to it, the
+  // belief predicted for it. A row that is taken again replaces what was kept.
+  void keep(std::size_t row, const Belief& corrected, const Matrix& transition, const Belief& predicted);
   // From the belief after the last correction of all, backwards; `each` is told every row but the last,
   // latest first.
   template <class Each>

@@ -33,6 +33,7 @@ class SteadyFilter : public Filter {
   bool correct(double t, const double* u, const double* readings, Innovations& out) override {
     if (predicted_.size() == 0 && !settle(t, u)) return false;
     if (!model_.evaluate(belief_.x, t, u, nullptr, point_)) return false;
+    out.log_likelihood = 0.0;
     std::uint64_t mask = 0;
     for (std::size_t s = 0; s < model_.sensors(); ++s) {
       const double innovation = readings[s] - point_.readings[static_cast<long>(s)];
@@ -44,7 +45,6 @@ class SteadyFilter : public Filter {
     if (mask == 0) return true;
     const Matrix& gain = gain_for(mask);
     long k = 0;
-    out.log_likelihood = 0.0;
     for (std::size_t s = 0; s < model_.sensors(); ++s)
       if (mask >> s & 1) {
         belief_.x += gain.col(k++) * out.value[s];
@@ -54,8 +54,17 @@ class SteadyFilter : public Filter {
     return belief_.x.allFinite();
   }
 
-  // The covariance stays what it has become.
-  void restore(const Belief& belief) override { belief_.x = belief.x; }
+  // The covariance stays what it has become; of a filter that was saved when it had, it is that already.
+  void restore(const Belief& belief) override {
+    belief_.x = belief.x;
+    if (predicted_.size() == 0) belief_.p = belief.p;
+  }
+  // The next step finds another gain.
+  void set_process_noise(const Vector& variance_per_step) override {
+    q_ = variance_per_step;
+    predicted_.resize(0, 0);
+    gains_.clear();
+  }
 
  private:
   // The Riccati equation by doubling the number of steps: [Anderson, Moore 1979], section 6.7.

@@ -1,6 +1,9 @@
 // Sigma points instead of derivatives: mean and covariance of the states after a step, and of the readings,
 // are those of 2n + 1 points that have the belief's mean and covariance. [Julier, Uhlmann 2004] Proc. IEEE
 // 92, 401.
+//
+// A point beyond an unknown's bounds is evaluated at the bound, and stays where it is: moved there, it would
+// shrink the covariance and shift the mean at every step, as if somebody had read the unknown.
 #include <Eigen/Cholesky>
 #include <cmath>
 
@@ -28,7 +31,7 @@ class UnscentedFilter : public Filter {
       if (options_.euler ? !model_.rates(next_, t, u, step_) : !flow(next_, t, u, du, step_, phi_))
         return false;
       if (options_.euler) step_ *= options_.step;
-      points_.col(k) = next_ + step_;
+      points_.col(k) += step_;
     }
     belief_.x.setZero();
     for (Eigen::Index k = 0; k < points_.cols(); ++k) belief_.x += weight(k) * points_.col(k);

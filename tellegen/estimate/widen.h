@@ -13,11 +13,9 @@ inline void widen(const TwinModel& plant, Filter& filter, std::int64_t row,
                   const std::vector<EstimateOptions::Widening>& widenings) {
   for (const EstimateOptions::Widening& w : widenings) {
     if (w.row != row) continue;
-    Belief belief = filter.save();
     for (std::size_t k = 0; k < plant.size(); ++k)
       if (plant.states()[k].unknown >= 0 && plant.states()[k].name == w.unknown)
-        belief.p(static_cast<long>(k), static_cast<long>(k)) += w.deviation * w.deviation;
-    filter.restore(belief);
+        filter.widen(static_cast<long>(k), w.deviation * w.deviation);
   }
 }
 
