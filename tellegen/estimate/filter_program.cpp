@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "tellegen/numeric/exponential.h"
 
@@ -33,32 +34,33 @@ class Symmetric {
 
 }  // namespace
 
-FilterProgram::FilterProgram(TwinModel& model, const FilterOptions& options, const Vector& process_noise)
+FilterProgram::FilterProgram(TwinModel& model, const FilterOptions& options, const Vector& process_noise,
+                             bool whole_run)
     : pool_(model.model().pool.get()),
       n_(model.size()),
       sensors_(model.sensors()),
       inputs_(model.inputs()),
-      gate_(options.gate) {
-  const Vector x = model.start();
-  const Matrix p = model.start_covariance();
-  for (std::size_t i = 0; i < n_; ++i) memory_.push_back(x[static_cast<long>(i)]);
-  for (std::size_t i = 0; i < n_; ++i)
-    for (std::size_t j = i; j < n_; ++j) memory_.push_back(p(static_cast<long>(i), static_cast<long>(j)));
-  build(model, options, process_noise);
+      code_(build(model, options, process_noise, whole_run)) {
+  memory_.resize(static_cast<std::size_t>(code_.procedure().program.registers), 0.0);
 }
 
-// A constant of the code: structure where it is 0, 1 or -1, otherwise a number in w.
+Expr FilterProgram::input(Expr symbol, double value) {
+  symbols_.push_back(symbol);
+  memory_.push_back(value);
+  return symbol;
+}
+
+// A constant of the code: structure where it is 0, 1 or -1, otherwise a register.
 Expr FilterProgram::number(double value) {
   if (value == 0.0 || value == 1.0 || value == -1.0) return pool_->number(value);
-  for (const auto& [symbol, at] : numbers_)
-    if (memory_[static_cast<std::size_t>(at)] == value && !is_noise(static_cast<std::size_t>(at))) return symbol;
-  numbers_.emplace_back(pool_->symbol(fmt::format("~w{}", memory_.size())),
-                        static_cast<std::int32_t>(memory_.size()));
-  memory_.push_back(value);
-  return numbers_.back().first;
+  for (const auto& [symbol, at] : constants_)
+    if (memory_[at] == value) return symbol;
+  constants_.emplace_back(pool_->symbol(fmt::format("~w{}", memory_.size())), memory_.size());
+  return input(constants_.back().first, value);
 }
 
-void FilterProgram::build(TwinModel& model, const FilterOptions& options, const Vector& process_noise) {
+Procedure FilterProgram::build(TwinModel& model, const FilterOptions& options, const Vector& process_noise,
+                               bool whole_run) {
   Pool& pool = *pool_;
   const auto n = static_cast<long>(n_);
   std::vector<double> none(inputs_, 0.0);
@@ -73,6 +75,31 @@ void FilterProgram::build(TwinModel& model, const FilterOptions& options, const 
   const Matrix e = exponential(joined * options.step);
   transition_ = e.topLeftCorner(n, n);
 
+  const Vector begin = model.start();
+  const Matrix spread_at_start = model.start_covariance();
+  std::vector<Expr> x, p_entries, u, du, readings, there;
+  for (long i = 0; i < n; ++i) x.push_back(input(named(pool, "x", static_cast<std::size_t>(i)), begin[i]));
+  for (long i = 0; i < n; ++i)
+    for (long j = i; j < n; ++j)
+      p_entries.push_back(input(named(pool, "p", p_entries.size()), spread_at_start(i, j)));
+  const auto next_register = [&] { return static_cast<std::int32_t>(memory_.size()); };
+  at_.time = next_register();
+  const Expr t = input(pool.symbol("t"));
+  at_.u = next_register();
+  for (std::size_t k = 0; k < inputs_; ++k) u.push_back(input(named(pool, "u", k)));
+  at_.du = next_register();
+  for (std::size_t k = 0; k < inputs_; ++k) du.push_back(input(named(pool, "du", k)));
+  at_.reading = next_register();  // as it came
+  for (std::size_t k = 0; k < sensors_; ++k) input(named(pool, "reading", k));
+  const std::int32_t first_reading = next_register();
+  for (std::size_t k = 0; k < sensors_; ++k) readings.push_back(input(named(pool, "y", k)));
+  const std::int32_t first_there = next_register();
+  for (std::size_t k = 0; k < sensors_; ++k) there.push_back(input(named(pool, "a", k)));
+  noise_ = memory_.size();
+  std::vector<Expr> noise;
+  for (long i = 0; i < n; ++i)
+    noise.push_back(input(named(pool, "q", static_cast<std::size_t>(i)), process_noise[i]));
+
   // What the rates and the readings are where all states are zero: functions of time and inputs.
   const MinimalForm& form = model.form();
   ExprMap<Expr> zero;
@@ -80,12 +107,7 @@ void FilterProgram::build(TwinModel& model, const FilterOptions& options, const 
   ExprMap<Expr> constants;
   for (std::size_t k = 0; k < form.parameters.size(); ++k)
     constants[form.parameters[k]] = number(form.values[k]);
-  std::vector<Expr> u, du;
-  for (std::size_t k = 0; k < inputs_; ++k) {
-    u.push_back(named(pool, "u", k));
-    du.push_back(named(pool, "du", k));
-    constants[model.input_symbols()[k]] = u.back();
-  }
+  for (std::size_t k = 0; k < inputs_; ++k) constants[model.input_symbols()[k]] = u[k];
   // Unknowns of the minimal form follow from residuals that are linear in them with constant slopes.
   if (const std::size_t m = form.unknowns.size(); m > 0) {
     ExprMap<double> numbers;
@@ -108,12 +130,8 @@ void FilterProgram::build(TwinModel& model, const FilterOptions& options, const 
   }
   const auto at_zero = [&](Expr value) { return substitute(substitute(value, zero), constants); };
   Assignments predict(pool), correct(pool);
-  const Expr t = pool.symbol("t");
 
   // Predict.
-  std::vector<Expr> x, p_entries;
-  for (std::size_t i = 0; i < n_; ++i) x.push_back(named(pool, "x", i));
-  for (std::size_t k = 0; k < n_ * (n_ + 1) / 2; ++k) p_entries.push_back(named(pool, "p", k));
   Symmetric p(n_, p_entries);
   std::vector<Expr> s, ds;
   for (Expr f : form.derivatives) {
@@ -137,13 +155,6 @@ void FilterProgram::build(TwinModel& model, const FilterOptions& options, const 
     }
     next.push_back(pool.add(terms));
   }
-  noise_at_ = memory_.size();
-  std::vector<Expr> noise;
-  for (std::size_t i = 0; i < n_; ++i) {
-    noise.push_back(named(pool, "q", i));
-    numbers_.emplace_back(noise.back(), static_cast<std::int32_t>(memory_.size()));
-    memory_.push_back(process_noise[static_cast<long>(i)]);
-  }
   std::vector<Expr> half(n_ * n_);  // Phi P
   for (std::size_t i = 0; i < n_; ++i)
     for (std::size_t j = 0; j < n_; ++j) {
@@ -160,20 +171,12 @@ void FilterProgram::build(TwinModel& model, const FilterOptions& options, const 
       if (i == j) terms.push_back(noise[i]);
       next.push_back(pool.add(terms));
     }
-  std::vector<Expr> arguments = x;
-  arguments.insert(arguments.end(), p_entries.begin(), p_entries.end());
-  const std::size_t own = arguments.size();
-  arguments.push_back(t);
-  arguments.insert(arguments.end(), u.begin(), u.end());
-  arguments.insert(arguments.end(), du.begin(), du.end());
-  finish(predict_, arguments, {predict.list().begin(), predict.list().end()}, next);
+  const std::vector<Expr> predicted = next;
 
   // Correct.
-  std::vector<Expr> readings, there, innovations, variances;
+  std::vector<Expr> innovations, variances;
   for (std::size_t r = 0; r < sensors_; ++r) {
     const auto row = static_cast<long>(r);
-    readings.push_back(named(pool, "y", r));
-    there.push_back(named(pool, "a", r));
     std::vector<Expr> expected{at_zero(model.reading_formulas()[r])}, spread;
     std::vector<Expr> ph;
     for (std::size_t i = 0; i < n_; ++i) {
@@ -187,10 +190,11 @@ void FilterProgram::build(TwinModel& model, const FilterOptions& options, const 
     }
     spread.push_back(number(model.noise()[r] * model.noise()[r]));
     const Expr variance = correct.define(pool.add(spread));
-    const Expr innovation = correct.define(readings.back() - pool.add(expected));
-    Expr taken = there.back();
-    if (gate_ > 0.0)
-      taken = correct.define(taken * pool.call("le", {innovation * innovation, number(gate_) * variance}));
+    const Expr innovation = correct.define(readings[r] - pool.add(expected));
+    Expr taken = there[r];
+    if (options.gate > 0.0)
+      taken =
+          correct.define(taken * pool.call("le", {innovation * innovation, number(options.gate) * variance}));
     innovations.push_back(innovation);
     variances.push_back(variance);
     const Expr scale = correct.define(taken / variance);
@@ -209,199 +213,103 @@ void FilterProgram::build(TwinModel& model, const FilterOptions& options, const 
     for (std::size_t j = i; j < n_; ++j) next.push_back(p(i, j));
   next.insert(next.end(), innovations.begin(), innovations.end());
   next.insert(next.end(), variances.begin(), variances.end());
-  arguments.resize(own);
-  arguments.push_back(t);
-  arguments.insert(arguments.end(), u.begin(), u.end());
-  arguments.insert(arguments.end(), readings.begin(), readings.end());
-  arguments.insert(arguments.end(), there.begin(), there.end());
-  finish(correct_, arguments, {correct.list().begin(), correct.list().end()}, next);
-  share_tables();
-}
 
-// One list of tables for both parts: they stand in the code once.
-void FilterProgram::share_tables() {
-  auto& tables = predict_.program.tables;
-  std::vector<std::int32_t> place;
-  for (const auto& table : correct_.program.tables) {
-    const auto found = std::find(tables.begin(), tables.end(), table);
-    place.push_back(static_cast<std::int32_t>(found - tables.begin()));
-    if (found == tables.end()) tables.push_back(table);
-  }
-  for (Instruction& i : correct_.program.code)
-    if (i.code == Code::lookup) i.extra = place[static_cast<std::size_t>(i.extra)];
-  correct_.program.tables = tables;
-}
-
-void FilterProgram::set_process_noise(double* w, const Vector& variance_per_step) const {
-  std::copy(variance_per_step.data(), variance_per_step.data() + variance_per_step.size(), w + noise_at_);
-}
-
-// Section 0: constants; section 1: everything else.
-void FilterProgram::finish(Part& part, const std::vector<Expr>& arguments,
-                           const std::vector<Assignment>& list, const std::vector<Expr>& roots) {
-  std::vector<ProgramInput> inputs;
-  for (Expr a : arguments) inputs.push_back({a, 1});
-  for (const auto& [symbol, at] : numbers_) inputs.push_back({symbol, 0});
-  std::vector<ProgramRoot> wanted;
-  for (Expr r : roots) wanted.push_back({r, 1});
-  part.program = make_program(*pool_, inputs, list, wanted, 2);
-  part.constants.assign(inputs.size(), -1);
-  for (std::size_t k = 0; k < numbers_.size(); ++k) part.constants[arguments.size() + k] = numbers_[k].second;
-  part.kept.assign(static_cast<std::size_t>(part.program.registers), -1);
-  for (const Instruction& i : part.program.section(0)) {
-    part.kept[static_cast<std::size_t>(i.target)] = static_cast<std::int32_t>(memory_.size());
-    memory_.push_back(0.0);
-  }
-}
-
-std::string FilterProgram::c_part(const Part& part, const std::string& letter, int section) const {
-  const auto name = [&](std::int32_t r) {
-    const auto k = static_cast<std::size_t>(r);
-    if (k < part.constants.size() && part.constants[k] >= 0) return fmt::format("w[{}]", part.constants[k]);
-    if (part.kept[k] >= 0) return fmt::format("w[{}]", part.kept[k]);
-    return fmt::format("{}{}", letter, r);
+  // Section 0: constants; section 1: everything else.
+  const auto made = [&](const Assignments& list, const std::vector<Expr>& results) {
+    std::vector<ProgramInput> inputs;
+    for (std::size_t k = 0; k < symbols_.size(); ++k) inputs.push_back({symbols_[k], k < noise_ ? 1 : 0});
+    std::vector<ProgramRoot> roots;
+    for (Expr r : results) roots.push_back({r, 1});
+    return make_program(pool, inputs, list.list(), roots, 2);
   };
-  std::string text;
-  for (const Instruction& i : part.program.section(section)) {
-    const bool local = part.kept[static_cast<std::size_t>(i.target)] < 0;
-    text += fmt::format("  {}{}\n", local ? "const double " : "", c_instruction(part.program, i, name));
-  }
-  return text;
-}
+  Procedure result{.program = made(predict, predicted)};
+  const Registers after_predict = result.program.roots;
+  Registers same(symbols_.size());
+  std::iota(same.begin(), same.end(), 0);
+  const Registers after_correct = append(result.program, made(correct, next), same);
+  const auto take_over = [&](const Registers& from) {
+    std::vector<RegisterCopy> copies;
+    for (std::size_t k = 0; k < width(); ++k) copies.push_back({static_cast<std::int32_t>(k), from[k]});
+    return copy_registers(copies);
+  };
+  const auto own = static_cast<long>(width()), count = static_cast<long>(sensors_);
+  innovation_.assign(after_correct.begin() + own, after_correct.begin() + own + count);
+  variance_.assign(after_correct.begin() + own + count, after_correct.end());
 
-std::string FilterProgram::c_source() const {
-  std::string text = c_tables(predict_.program);
-  text += "void tellegen_filter_prepare(double* w) {\n" + c_part(predict_, "a", 0) +
-          c_part(correct_, "b", 0) + "  (void)w;\n}\n";
-  const auto own = width();
-  const auto load = [&](const char* letter, std::size_t first, std::size_t count, const char* from) {
-    for (std::size_t k = 0; k < count; ++k)
-      text += fmt::format("  const double {}{} = {}[{}]; (void){}{};\n", letter, first + k, from, k, letter,
-                          first + k);
-  };
-  const auto store = [&](const Part& part, const char* letter, std::size_t first, std::size_t count,
-                         const char* to) {
-    for (std::size_t k = 0; k < count; ++k) {
-      const auto r = static_cast<std::size_t>(part.program.roots[first + k]);
-      const std::string value =
-          part.kept[r] >= 0 ? fmt::format("w[{}]", part.kept[r]) : fmt::format("{}{}", letter, r);
-      text += fmt::format("  {}[{}] = {};\n", to, k, value);
-    }
-  };
-  text += "void tellegen_filter_predict(double* w, double t, const double* u, const double* du) {\n";
-  load("a", 0, own, "w");
-  text += fmt::format("  const double a{0} = t; (void)a{0}; (void)u; (void)du;\n", own);
-  load("a", own + 1, inputs_, "u");
-  load("a", own + 1 + inputs_, inputs_, "du");
-  text += c_part(predict_, "a", 1);
-  store(predict_, "a", 0, own, "w");
-  text +=
-      "}\nvoid tellegen_filter_correct(double* w, double t, const double* u, const double* y, double* nu, "
-      "double* s) {\n";
-  load("b", 0, own, "w");
-  text += fmt::format("  const double b{0} = t; (void)b{0}; (void)u;\n", own);
-  load("b", own + 1, inputs_, "u");
-  for (std::size_t k = 0; k < sensors_; ++k)
-    text += fmt::format(
-        "  const double b{0} = y[{2}] == y[{2}] ? y[{2}] : 0.0, b{1} = y[{2}] == y[{2}] ? 1.0 : 0.0;\n",
-        own + 1 + inputs_ + k, own + 1 + inputs_ + sensors_ + k, k);
-  text += c_part(correct_, "b", 1);
-  store(correct_, "b", 0, own, "w");
-  store(correct_, "b", own, sensors_, "nu");
-  store(correct_, "b", own + sensors_, sensors_, "s");
-  text += fmt::format(
-      "}}\nvoid tellegen_filter_run(double* w, long rows, double t, double h, const double* u, const double* "
-      "y, double* nu,\n"
-      "                         double* s, double* history) {{\n"
-      "  for (long k = 0; k < rows; ++k) {{\n"
-      "    double du[{0}];\n"
-      "    if (k > 0) {{\n"
-      "      for (int i = 0; i < {1}; ++i) du[i] = (u[i] - u[i - {1}])/h;\n"
-      "      tellegen_filter_predict(w, t + h*(double)(k - 1), u - {1}, du);\n    }}\n"
-      "    tellegen_filter_correct(w, t + h*(double)k, u, y, nu, s);\n"
-      "    u += {1}; y += {2}; nu += {2}; s += {2};\n"
-      "    if (history) {{\n      for (int i = 0; i < {3}; ++i) history[i] = w[i];\n      history += {3};\n  "
-      "  }}\n  }}\n}}\n",
-      std::max<std::size_t>(1, inputs_), inputs_, sensors_, own);
-  return text;
+  SectionWriter write(result.program);
+  for (std::int32_t* counter : {&at_.left, &at_.row, &at_.start, &at_.step}) *counter = write.new_register();
+  const Body predicting{run_section(1), take_over(after_predict)};
+  for (std::int32_t k = 0; k < static_cast<std::int32_t>(sensors_); ++k) {
+    const auto came = at_.reading + k, is_there = write.call("eq", came, came);  // not where it is NaN
+    write.assign(first_there + k, is_there);
+    write.assign(first_reading + k, write.call("if", is_there, came, write.number(0.0)));
+  }
+  const Body correcting{write.end(), run_section(3), take_over(after_correct)};
+
+  const auto done = write.call("le", at_.left, write.number(0.0));
+  Body turn{write.end(), leave_when(done)};
+  Registers row, emitted = innovation_;
+  for (std::size_t k = 0; k < inputs_; ++k) row.push_back(write.new_register());
+  const Registers ahead = row;
+  for (std::size_t k = 0; k < sensors_; ++k) row.push_back(at_.reading + static_cast<std::int32_t>(k));
+  turn.push_back(take(row));
+  const auto before = write.subtract(at_.row, write.number(1.0));
+  write.assign(at_.time, write.add(at_.start, write.multiply(at_.step, before)));
+  for (std::size_t k = 0; k < inputs_; ++k) {
+    const auto i = static_cast<std::int32_t>(k);
+    write.assign(at_.du + i, write.divide(write.subtract(ahead[k], at_.u + i), at_.step));
+  }
+  Body step{write.end()};
+  step.insert(step.end(), predicting.begin(), predicting.end());
+  turn.push_back(when(at_.row, step));
+  write.assign(at_.time, write.add(at_.start, write.multiply(at_.step, at_.row)));
+  for (std::size_t k = 0; k < inputs_; ++k) write.assign(at_.u + static_cast<std::int32_t>(k), ahead[k]);
+  write.assign(at_.row, write.add(at_.row, write.number(1.0)));
+  write.assign(at_.left, write.subtract(at_.left, write.number(1.0)));
+  turn.push_back(write.end());
+  turn.insert(turn.end(), correcting.begin(), correcting.end());
+  emitted.insert(emitted.end(), variance_.begin(), variance_.end());
+  turn.push_back(emit(emitted));
+
+  result.entries = {{"prepare", {run_section(0), run_section(2)}},
+                    {"predict", predicting},
+                    {"correct", correcting},
+                    {"run", {loop(turn)}, whole_run}};
+  result.exported = emitted;
+  return result;
 }
 
 void FilterProgram::compile() {
-  code_ = compile_c(c_source());
-  if (!code_) {
-    refused_ = compile_c("double tellegen_filter_none(void) { return 0.0; }\n") != nullptr;
-    return;
-  }
-  prepare_ = code_->function<void(double*)>("tellegen_filter_prepare");
-  predict_code_ =
-      code_->function<void(double*, double, const double*, const double*)>("tellegen_filter_predict");
-  correct_code_ = code_->function<void(double*, double, const double*, const double*, double*, double*)>(
-      "tellegen_filter_correct");
-  run_ = code_->function<void(double*, long, double, double, const double*, const double*, double*, double*,
-                              double*)>("tellegen_filter_run");
-}
-
-void FilterProgram::interpret_part(const Part& part, int section, double* w, const double* arguments,
-                                   std::size_t count, std::vector<double>& registers) const {
-  registers.resize(static_cast<std::size_t>(part.program.registers));
-  std::copy(arguments, arguments + count, registers.begin());
-  for (std::size_t k = 0; k < part.constants.size(); ++k)
-    if (part.constants[k] >= 0) registers[k] = w[part.constants[k]];
-  for (std::size_t r = 0; r < part.kept.size(); ++r)
-    if (part.kept[r] >= 0 && section > 0) registers[r] = w[part.kept[r]];
-  interpret(part.program, section, registers.data());
-  for (std::size_t r = 0; r < part.kept.size(); ++r)
-    if (part.kept[r] >= 0 && section == 0) w[part.kept[r]] = registers[r];
-}
-
-void FilterProgram::prepare(double* w) const {
-  if (prepare_) return prepare_(w);
-  std::vector<double> registers;
-  interpret_part(predict_, 0, w, nullptr, 0, registers);
-  interpret_part(correct_, 0, w, nullptr, 0, registers);
+  code_.compile();
+  refused_ = !code_.compiled() && compile_c("double tellegen_nothing(void) { return 0.0; }\n") != nullptr;
 }
 
 void FilterProgram::predict(double* w, double t, const double* u, const double* du) const {
-  if (predict_code_) return predict_code_(w, t, u, du);
-  std::vector<double> arguments(w, w + width()), registers;
-  arguments.push_back(t);
-  arguments.insert(arguments.end(), u, u + inputs_);
-  arguments.insert(arguments.end(), du, du + inputs_);
-  interpret_part(predict_, 1, w, arguments.data(), arguments.size(), registers);
-  for (std::size_t k = 0; k < width(); ++k)
-    w[k] = registers[static_cast<std::size_t>(predict_.program.roots[k])];
+  w[at_.time] = t;
+  std::copy(u, u + inputs_, w + at_.u);
+  std::copy(du, du + inputs_, w + at_.du);
+  code_.call(1, w);
 }
 
 void FilterProgram::correct(double* w, double t, const double* u, const double* y, double* innovation,
                             double* variance) const {
-  if (correct_code_) return correct_code_(w, t, u, y, innovation, variance);
-  std::vector<double> arguments(w, w + width()), registers;
-  arguments.push_back(t);
-  arguments.insert(arguments.end(), u, u + inputs_);
-  for (std::size_t k = 0; k < sensors_; ++k) arguments.push_back(std::isnan(y[k]) ? 0.0 : y[k]);
-  for (std::size_t k = 0; k < sensors_; ++k) arguments.push_back(std::isnan(y[k]) ? 0.0 : 1.0);
-  interpret_part(correct_, 1, w, arguments.data(), arguments.size(), registers);
-  const auto root = [&](std::size_t k) {
-    return registers[static_cast<std::size_t>(correct_.program.roots[k])];
-  };
-  for (std::size_t k = 0; k < width(); ++k) w[k] = root(k);
-  for (std::size_t k = 0; k < sensors_; ++k)
-    innovation[k] = root(width() + k), variance[k] = root(width() + sensors_ + k);
+  w[at_.time] = t;
+  std::copy(u, u + inputs_, w + at_.u);
+  std::copy(y, y + sensors_, w + at_.reading);
+  code_.call(2, w);
+  for (std::size_t k = 0; k < sensors_; ++k) innovation[k] = w[innovation_[k]], variance[k] = w[variance_[k]];
 }
 
-void FilterProgram::run(double* w, long rows, double t, double h, const double* u, const double* y,
-                        double* innovation, double* variance, double* history) const {
-  if (run_) return run_(w, rows, t, h, u, y, innovation, variance, history);
-  std::vector<double> du(inputs_);
-  for (long k = 0; k < rows; ++k) {
-    if (k > 0) {
-      for (std::size_t i = 0; i < inputs_; ++i) du[i] = (u[i] - u[i - inputs_]) / h;
-      predict(w, t + h * static_cast<double>(k - 1), u - inputs_, du.data());
-    }
-    correct(w, t + h * static_cast<double>(k), u, y, innovation, variance);
-    u += inputs_, y += sensors_, innovation += sensors_, variance += sensors_;
-    if (history) history = std::copy(w, w + width(), history);
-  }
+void FilterProgram::run(double* w, long rows, double t, double h, const double* in, double* out) const {
+  w[at_.left] = static_cast<double>(rows);
+  w[at_.row] = 0.0;
+  w[at_.start] = t;
+  w[at_.step] = h;
+  code_.call(3, w, &in, &out);
+}
+
+void FilterProgram::set_process_noise(double* w, const Vector& variance_per_step) const {
+  std::copy(variance_per_step.data(), variance_per_step.data() + variance_per_step.size(), w + noise_);
 }
 
 namespace {
