@@ -61,6 +61,7 @@ AdaptiveRun::AdaptiveRun(const Problem& problem, AdaptiveCompanion* companion)
   y_.reset(N_VNew_Serial(n_, context));
   yp_.reset(N_VNew_Serial(n_, context));
   id_.reset(N_VNew_Serial(n_, context));
+  controlled_.reset(N_VNew_Serial(n_, context));
   tolerances_.reset(N_VNew_Serial(n_, context));
   std::copy(problem.initial.x.begin(), problem.initial.x.end(), data(y_.get()));
   std::fill_n(data(id_.get()), n_, 0.0);
@@ -69,13 +70,17 @@ AdaptiveRun::AdaptiveRun(const Problem& problem, AdaptiveCompanion* companion)
     for (const auto column : {group.plus[r.symbol][r.member], group.minus[r.symbol][r.member]})
       if (column >= 0) data(id_.get())[column] = 1.0;
   }
+  // Events are found in what IDA interpolates, so the errors of what conditions look at are controlled too,
+  // where it is no state: a switch that a sine controls.
+  std::copy_n(data(id_.get()), n_, data(controlled_.get()));
+  for (const std::int32_t c : conditions_.columns()) data(controlled_.get())[c] = 1.0;
   start_rates(problem.initial.rates, 0.0);
   rates_.resize(system_.rates.size());
   by_x_.resize(tableau_.x_entries().size());
   by_rate_.resize(tableau_.rate_entries().size());
   make_pattern(context);
   // IDA takes the mean over all columns, also of those whose errors it is told to leave out.
-  const auto controlled = std::count(data(id_.get()), data(id_.get()) + n_, 1.0);
+  const auto controlled = std::count(data(controlled_.get()), data(controlled_.get()) + n_, 1.0);
   const double tolerance =
       problem.options.tolerance * std::sqrt(static_cast<double>(std::max<long>(1, controlled)) / n_);
   for (std::int32_t c = 0; c < n_; ++c) data(tolerances_.get())[c] = tolerance * column_scale(system_, c);
@@ -87,8 +92,8 @@ AdaptiveRun::AdaptiveRun(const Problem& problem, AdaptiveCompanion* companion)
   IDASetMaxNonlinIters(ida_.get(), 10);
   IDASetNonlinConvCoef(ida_.get(), 0.03);  // what Newton leaves over adds up from step to step
   IDASetMaxNumSteps(ida_.get(), 100000);   // between two samples
-  IDASetId(ida_.get(), id_.get());
-  // Steps are chosen by the states: potentials behind a blocking diode jump, however short the step.
+  IDASetId(ida_.get(), controlled_.get());
+  // Steps are chosen by the states and conditions: potentials behind a blocking diode jump, however short the step.
   IDASetSuppressAlg(ida_.get(), true);
   solver_.reset(SUNLinSol_KLU(y_.get(), matrix_.get(), context));
   IDASetLinearSolver(ida_.get(), solver_.get(), matrix_.get());
@@ -431,8 +436,10 @@ void AdaptiveRun::restart(double to) {
   IDAReInit(ida_.get(), t, y_.get(), yp_.get());
   if (totals_) IDAQuadReInit(ida_.get(), totals_.get());
   if (companion_) IDASensToggleOff(ida_.get());  // the companion has its own way
+  IDASetId(ida_.get(), id_.get());
   if (IDACalcIC(ida_.get(), IDA_YA_YDP_INIT, t + 1e-3 * (to - t)) >= 0)
     IDAGetConsistentIC(ida_.get(), y_.get(), yp_.get());
+  IDASetId(ida_.get(), controlled_.get());
   if (companion_) companion_->restarted();
 }
 

@@ -100,7 +100,7 @@ class AdaptiveRun : public Integrator {
   Tableau tableau_;
   std::int32_t n_;
   ContextPointer context_;
-  VectorPointer y_, yp_, id_, tolerances_, totals_;
+  VectorPointer y_, yp_, id_, controlled_, tolerances_, totals_;
   MatrixPointer matrix_;
   SolverPointer solver_;
   IdaPointer ida_;

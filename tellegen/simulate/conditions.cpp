@@ -68,4 +68,16 @@ void Conditions::evaluate(std::span<const double> x, std::span<const double> rat
   updates_.evaluate(x, t, values);
 }
 
+std::vector<std::int32_t> Conditions::columns() const {
+  std::vector<std::int32_t> columns(updates_.columns().begin(), updates_.columns().end());
+  for (std::size_t k = 0; k < of_equations_; ++k) {
+    const Group& group = system_.groups[list_[k].group];
+    for (std::size_t s = 0; s < group.symbols.size(); ++s)
+      if (depends_on(list_[k].quantity, group.symbols[s].symbol))
+        for (const auto& ends : {group.plus[s], group.minus[s]})
+          if (const auto column = ends[list_[k].member]; column >= 0) columns.push_back(column);
+  }
+  return columns;
+}
+
 }  // namespace tellegen

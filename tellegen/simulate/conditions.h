@@ -26,6 +26,7 @@ class Conditions {
   const Condition& operator[](std::size_t k) const { return list_[k]; }
 
   void evaluate(std::span<const double> x, std::span<const double> rates, double t, double* values);
+  std::vector<std::int32_t> columns() const;  // that they look at
 
  private:
   ColumnFormulas make_list();

@@ -22,6 +22,7 @@ class ColumnFormulas {
   ColumnFormulas(const EquationSystem& system, std::span<const Expr> formulas);
   void evaluate(std::span<const double> x, double t, double* values);
   std::size_t size() const { return program_.roots.size(); }
+  std::span<const std::int32_t> columns() const { return columns_; }  // that the formulas are in
 
  private:
   Program program_;

@@ -589,7 +589,8 @@ class ExplicitRk4 : public Integrator {
     std::vector<Expr> all;
     for (const auto& [symbol, value] : form.solved) all.push_back(value);
     all.insert(all.end(), form.residuals.begin(), form.residuals.end());
-    for (const ProgramRoot& r : roots) all.push_back(r.value);
+    for (std::size_t k = 0; k < roots.size(); ++k)  // outputs have no say in this either
+      if (k < first_output || k >= first_update) all.push_back(roots[k].value);
     const std::size_t jumps_root = roots.size(), jump_input = inputs.size();
     const Expr jumps = jumps_in_time(pool, all, inputs), later = pool.symbol("~later");
     if (jumps) {

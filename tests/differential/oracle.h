@@ -66,7 +66,7 @@ class Reference {
   std::vector<double> events;       // times at which a comparison or a discrete variable changed
   std::vector<TreePtr> integrands;  // to be integrated from the start on ...
   std::vector<double> integrals;    // ... and what has come together
-  bool impulse = false;             // differentiated variables had to jump
+  double lag = 0.0;                 // by which samples are taken late, to see whether that matters
 
  private:
   using Signature = std::vector<double>;

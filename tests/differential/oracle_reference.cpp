@@ -221,7 +221,7 @@ bool Reference::due(std::size_t k) const {
 void Reference::update(bool sampled) {
   for (int round = 0; round < 60; ++round) {
     std::vector<double> next = discrete;
-    updates_.set(x.data(), nullptr, discrete.data(), t);
+    updates_.set(x.data(), nullptr, discrete.data(), round == 0 && sampled ? t + lag : t);
     for (std::size_t k = 0; k < discrete.size(); ++k) {
       const auto& d = tableau_.discrete[k];
       if (round == 0 && sampled ? due(k) : d.every == 0.0) next[k] = updates_.value(k);

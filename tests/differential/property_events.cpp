@@ -19,10 +19,11 @@ struct Solution {
 };
 
 Solution solve(const Tableau& tableau, const std::vector<std::string>& outputs,
-               const std::vector<std::string>& integrals, double stop, double step) {
+               const std::vector<std::string>& integrals, double stop, double step, double lag) {
   std::vector<TreePtr> trees;
   for (const std::string& o : outputs) trees.push_back(tableau.parse(o));
   Reference reference(tableau, step);
+  reference.lag = lag;
   for (const std::string& f : integrals) reference.integrands.push_back(tableau.parse(f));
   reference.start();
   Solution s;
@@ -60,9 +61,9 @@ Verdict check_events(const Draft& draft) {
   std::string no_oracle;
   try {
     const Tableau tableau = read_tableau(text, false);
-    want = solve(tableau, draft.outputs, integrals, stop, stop / 50);
+    want = solve(tableau, draft.outputs, integrals, stop, stop / 50, 1e-9);
     // The oracle must agree with itself, and events must not hang by a thread.
-    const Solution finer = solve(tableau, draft.outputs, integrals, stop, stop / 80);
+    const Solution finer = solve(tableau, draft.outputs, integrals, stop, stop / 80, 0.0);
     for (std::size_t r = 0; r < want.at.size() && no_oracle.empty(); ++r)
       for (std::size_t k = 0; k < want.at[r].size(); ++k)
         if (std::abs(want.at[r][k] - finer.at[r][k]) > 1e-5 * (1 + std::abs(want.at[r][k])))
