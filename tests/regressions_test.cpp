@@ -5,6 +5,7 @@
 
 #include "tellegen/program/test_cache.h"
 #include "tellegen/sensitivity/study.h"
+#include "tellegen/simulate/adaptive.h"
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
@@ -50,6 +51,12 @@ const std::vector<Case> cases = {
     {"sine-minimal", {"bdf2", "bdf3", "tr"}, "b.v", sine_answer, 1e-6},
     {"capacitor-across-sine", {"tr", "bdf2"}, "b.v", std::sin(2.2), 1e-12},
     {"capacitor-across-sine", {"tr"}, "c.i", 11 * std::cos(2.2), 0.02},
+    // 1.439218 V at the jump (RK4), and exp(-t/(R C)) from there on.
+    {"jump-off-the-grid",
+     {"bdf2", "bdf3", "tr", "adaptive"},
+     "b.v",
+     1.4392183785 * std::exp(-0.6663 / 0.2),
+     1e-4},
 };
 
 TEST(Regressions, a_run_has_the_right_answer_whatever_else_is_asked_for) {
@@ -108,6 +115,24 @@ TEST(Regressions, an_integral_of_what_sampling_makes_jump_is_exact_for_straight_
     EXPECT_NEAR(result.values[0], 0.275, 1e-9) << method;  // sum of 0.1^2 (k + 1/2) over odd k below 10
     EXPECT_NEAR(result.gradient[0], 0.275, 1e-9) << method;
   }
+}
+
+// Closed forms; moving_events_test has the same with other methods and parameters.
+TEST(Regressions, derivatives_across_conditions_and_at_ends_that_move) {
+  if (has_adaptive()) {
+    // 0.9 V is passed at T = -2 R C ln(1 - 0.9/V), and V - v falls with R C from there on.
+    const double T = -0.15 * std::log(0.7), T_by_V = -0.15 * 0.1 / 0.7;
+    const double end = 1 - std::exp(-(0.2 - T) / 0.075) * (1 + 2.1 / 0.075 * T_by_V);
+    EXPECT_NEAR(study("derivative-across-if", "adaptive", {"e"}, "V").gradient[0], end, 1e-5);
+    EXPECT_NEAR(study("derivative-across-pwm", "adaptive", {"e"}, "k").gradient[0], 1.0, 1e-6);
+  }
+  for (const auto way : {StudyOptions::Method::forward, StudyOptions::Method::adjoint})
+    for (const char* by : {"V", "R"}) {
+      EXPECT_NEAR(study("maximum-at-stop-condition", "bdf2", {"m"}, by, way).gradient[0], 0.0, 1e-5) << by;
+      EXPECT_NEAR(study("maximum-at-moving-stop", "bdf2", {"m"}, by, way).gradient[0],
+                  by == std::string("V") ? 1 - std::exp(-1.0) : 0.0, 5e-4)
+          << by;
+    }
 }
 
 // 180.06 J by adaptive at tolerance 1e-9, and by the closed form of each interval summed up.

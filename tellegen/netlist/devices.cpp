@@ -60,10 +60,11 @@ DeviceTable read_devices(const std::filesystem::path& library) {
   for (const Value& entry : document.root().items) {
     const std::string what = fmt::format("'{}'", entry.key);
     if (!source.is(entry, Value::Type::table, what)) continue;
-    source.known_keys(entry,
-                      {"like", "letter", "kind", "ports", "current", "names", "aliases", "positional",
-                       "values", "series", "states", "neutral", "without_effect", "multiplied", "divided"},
-                      what);
+    source.known_keys(
+        entry,
+        {"like", "letter", "kind", "ports", "current", "names", "aliases", "positional", "values", "series",
+         "substrate", "states", "neutral", "without_effect", "multiplied", "divided"},
+        what);
     DeviceKind device;
     if (const std::string like = source.text(entry, "like", what); !like.empty()) {
       if (!devices.contains(like)) {
@@ -81,6 +82,7 @@ DeviceTable read_devices(const std::filesystem::path& library) {
     device.letter = letter.empty() ? '\0' : letter[0];
     text("kind", device.kind);
     text("current", device.current);
+    text("substrate", device.substrate);
     const auto list = [&](std::string_view key, std::vector<std::string>& into) {
       if (const Value* found = entry.find(key)) {
         into.clear();
@@ -274,6 +276,18 @@ void Translation::device(const Item& item) {
     resistor.value("R", resistance);
     write(resistor, item);
     nodes[port] = inner;
+  }
+  if (!device->substrate.empty() && names_.number(values.at("gmin"), item.place()) > 0.0) {
+    // The junction between that port and the substrate blocks: gmin is what is left of it.
+    const auto port =
+        std::find(device->ports.begin(), device->ports.end(), device->substrate) - device->ports.begin();
+    const bool named = terminal_count(item) > device->ports.size();
+    const std::string substrate = named ? node(item, device->ports.size() + 1) : "datum";
+    ComponentText leak{names_.extra_component(element.name + "_substrate"), "electrical.resistor", {}};
+    leak.port("p", nodes[port]);
+    leak.port("n", substrate);
+    leak.value("R", names_.simplified(divide(number_formula(1.0), values.at("gmin"))));
+    if (nodes[port] != substrate) write(leak, item);
   }
   for (std::size_t k = 0; k < device->ports.size(); ++k) text.port(device->ports[k], nodes[k]);
   for (const KeyValue& a : device->values)

@@ -21,6 +21,7 @@ struct DeviceKind {
   std::vector<std::string> positional;           // of the element's line, after the model
   std::vector<KeyValue> values;                  // parameter of the kind, formula of SPICE's names
   std::vector<KeyValue> series;                  // a resistor before that port, where the formula is not zero
+  std::string substrate;                         // the port whose junction to the substrate has gmin
   std::map<std::string, double> neutral;         // accepted at this value only
   std::vector<std::string> without_effect;       // accepted, no part of a transient here
   std::vector<std::string> multiplied, divided;  // by m= of an element

@@ -112,6 +112,18 @@ TEST(Netlist, DevicesComeFromTheTableAndTheirResistancesStandApart) {
             R"(d1 = { kind = "electrical.junction_diode", p = "d1_p", n = "datum", Is = 1e-12, area = 2 })");
 }
 
+// As in ngspice: from the collector of an npn and the base of a pnp, behind its resistance, to the fourth
+// node or 0.
+TEST(Netlist, TheSubstrateOfATransistorHasGmin) {
+  const std::string models = ".model qn npn(rc=5)\n.model qp pnp()\nV1 a 0 1\n";
+  EXPECT_EQ(component(models + "Q1 a b 0 qn m=2\n", "q1_substrate"),
+            R"(q1_substrate = { kind = "electrical.resistor", p = "q1_c", n = "datum", R = 500000000000 })");
+  EXPECT_EQ(component(models + "Q1 a b c s qp\n.options gmin=0.5\n", "q1_substrate"),
+            R"(q1_substrate = { kind = "electrical.resistor", p = "b", n = "s", R = 2 })");
+  EXPECT_EQ(component(models + "Q1 a 0 c qp\n", "q1_substrate"),
+            "no line for q1_substrate");  // both ends at 0
+}
+
 TEST(Netlist, TranGivesTheTimes) {
   const std::string toml = converted("V1 a 0 1\nR1 a 0 1\n.tran 1u 1m 0 0.1u\n").toml;
   EXPECT_NE(toml.find("[simulation]\nstop = 0.001\nstep = 1e-07\nsample = 1e-06\n"), std::string::npos)

@@ -61,8 +61,7 @@ void Translation::name_everything() {
       const std::size_t count = terminal_count(item);
       if (item.fields.size() <= count)
         fault(item, "T502", fmt::format("'{}' needs {} nodes", element.name, count));
-      // A substrate is no terminal of the library's transistor.
-      for (std::size_t k = 1; k <= (element.letter() == 'q' ? 3 : count); ++k) {
+      for (std::size_t k = 1; k <= count; ++k) {
         if (item.fields[k].type != Field::Type::word)
           fault(item, "T502", fmt::format("'{}' cannot be a node of '{}'", item.fields[k].text, element.name),
                 {fmt::format("it needs {} nodes", count)});

@@ -69,6 +69,16 @@ inline void take_rows(std::int32_t rows, std::int32_t entries, RunCursor& cursor
   cursor = c;
 }
 
+// Rows with nothing in them: there may be no variable at all that a zero could be a multiple of.
+template <int width>
+void take_empty_rows(std::int32_t rows, RunCursor& cursor, double* target) {
+  for (std::int32_t r = 0; r < rows; ++r) {
+    double* to = target ? target + static_cast<std::ptrdiff_t>(width) * *cursor.at++ : cursor.next;
+    std::fill_n(to, width, 0.0);
+    if (!target) cursor.next += width;
+  }
+}
+
 struct Transposed {
   std::vector<std::int32_t> start, index;
   std::vector<double> value;
@@ -174,7 +184,6 @@ void RowProgram::finish() {
     if (row.gone) continue;
     for (const auto& [v, f] : row.entries)
       if (v >= inputs_) level[r] = std::max(level[r], level[v - inputs_] + 1);
-    if (row.entries.empty()) row.entries.push_back({0, 0.0});
     // What is computed last is added last: the others need not wait for it.
     std::stable_sort(row.entries.begin(), row.entries.end(), [&](const auto& a, const auto& b) {
       const auto when = [&](std::int32_t v) { return v < inputs_ ? -1 : level[v - inputs_]; };
@@ -223,6 +232,9 @@ void RowProgram::run(double* work, double* const* targets) const {
              : take_rows<width, fixed>(run.rows, run.entries, cursor, work, nullptr);
     };
     switch (run.entries) {
+      case 0:
+        take_empty_rows<width>(run.rows, cursor, target);
+        break;
       case 1:
         take.template operator()<1>();
         break;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <random>
 
@@ -57,6 +58,30 @@ void expect_solutions_in_lanes() {
   }
 }
 
+// A model without states has neither histories nor, where no parameter reaches them, anything else to start
+// from: no input, no room for work, and results that are zero.
+TEST(RowProgram, rows_with_nothing_in_them_are_zero_and_read_nothing) {
+  RowProgram program(0);
+  const std::int32_t row = program.begin_row();
+  program.begin_result(0, 1);
+  program.begin_result(0, 0);
+  program.add(row, 3.0);
+  program.finish();
+  EXPECT_EQ(program.work_size(lanes), 0u);
+  std::vector<double> x(2 * lanes, 7.0);
+  double* const targets[] = {x.data()};
+  program.run<lanes>(nullptr, targets);
+  EXPECT_EQ(x, std::vector<double>(2 * lanes, 0.0));
+  // Nor is an input that is not finite any part of them.
+  RowProgram with_input(1);
+  with_input.begin_result(0, 0);
+  with_input.finish();
+  std::vector<double> work{INFINITY}, y{7.0};
+  double* const target[] = {y.data()};
+  with_input.run<1>(work.data(), target);
+  EXPECT_EQ(y[0], 0.0);
+}
+
 TEST(RowProgram, solves_in_lanes_as_one_solution_at_a_time_does) {
   expect_solutions_in_lanes<lanes>();
   expect_solutions_in_lanes<few_lanes>();
@@ -96,7 +121,7 @@ TEST(RowProgram, rows_in_series_become_one) {
   program.add(y, 1.0);
   program.begin_result(0, 0);  // nothing at all: zero
   program.finish();
-  EXPECT_EQ(program.entries(), 3u);
+  EXPECT_EQ(program.entries(), 2u);
   EXPECT_EQ(program.work_size(1), 2u);
   std::vector<double> work{5, 7}, x{9, 9};
   double* const targets[] = {x.data()};

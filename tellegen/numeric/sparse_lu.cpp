@@ -101,7 +101,7 @@ SparseLu::~SparseLu() {
 }
 
 bool SparseLu::structurally_singular() const {
-  return !state_->symbolic || state_->symbolic->structural_rank < pattern_.size;
+  return pattern_.size > 0 && (!state_->symbolic || state_->symbolic->structural_rank < pattern_.size);
 }
 
 bool SparseLu::factor(std::span<const double> values) {
@@ -160,6 +160,7 @@ std::vector<std::int32_t> SparseLu::column_order() const {
 }
 
 SparseLu::Factors SparseLu::factors() const {
+  if (pattern_.size == 0) return {};  // KLU has nothing for it
   const std::int32_t n = pattern_.size;
   const klu_numeric& numeric = *state_->numeric;
   Factors f;

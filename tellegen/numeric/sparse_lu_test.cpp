@@ -130,6 +130,15 @@ TEST(SparseLu, a_singular_matrix_is_told_with_a_column_that_has_no_pivot) {
   EXPECT_FALSE(lu.refactor(std::vector{1.0, 2.0, 0.0}));
 }
 
+// A model of signals alone has no network.
+TEST(SparseLu, a_matrix_without_rows_is_not_singular) {
+  SparseLu lu(PatternBuilder(0).build());
+  EXPECT_FALSE(lu.structurally_singular());
+  EXPECT_TRUE(lu.factor({}));
+  EXPECT_TRUE(lu.refactor({}));
+  EXPECT_TRUE(lu.factors().row_order.empty());
+}
+
 TEST(SparseLu, a_pattern_without_a_full_matching_is_structurally_singular) {
   PatternBuilder builder(3);
   builder.add(0, 0);

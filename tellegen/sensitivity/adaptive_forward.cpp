@@ -22,9 +22,9 @@ RunDerivatives adaptive_forward_run(const Model& model, const RunRequest&) {
 #include <cmath>
 #include <limits>
 
+#include "tellegen/sensitivity/extremes.h"
 #include "tellegen/sensitivity/forward_lanes.h"
 #include "tellegen/simulate/stop.h"
-#include "tellegen/symbolic/print.h"
 
 namespace tellegen {
 namespace {
@@ -50,7 +50,8 @@ class ForwardRun {
         lanes_(problem_, request.wrt),
         run_(problem_, &lanes_),
         formulas_(system_, formulas_of(request), request.wrt),
-        extremes_(request.observed.size()) {
+        extremes_(request.observed.size()),
+        at_events_(request.observed.size()) {
     result_.method = "forward, IDAS staggered";
   }
 
@@ -64,6 +65,7 @@ class ForwardRun {
     for (std::int64_t k = 1; k <= samples && goes_on; ++k) {
       const double t = interval * static_cast<double>(k);
       goes_on = run_.reach(t);
+      look_at_event();
       if (goes_on && k < samples) sample(t);
     }
     // The end need not be a sample.
@@ -82,6 +84,31 @@ class ForwardRun {
   static SimulationOptions adaptive(SimulationOptions options) {
     options.method = "adaptive";
     return options;
+  }
+
+  // Values at the last event since the sample before, and derivatives along with it.
+  void look_at_event() {
+    if (lanes_.events().size() == events_seen_) return;
+    events_seen_ = lanes_.events().size();
+    const auto moves = lanes_.event_gradient();
+    if (std::all_of(moves.begin(), moves.end(), [](double m) { return m == 0.0; })) return;
+    const ForwardLanes::Moment& before = lanes_.before_event();
+    const auto columns = static_cast<std::size_t>(system_.size());
+    const auto lane = [&](int p) { return std::span(before.dx).subspan(columns * p, columns); };
+    formulas_.evaluate(run_.columns_before(), before.t);
+    std::size_t formula = request_.trajectories.size();
+    for (std::size_t k = 0; k < request_.observed.size(); ++k) {
+      const Observed& observed = request_.observed[k];
+      if (observed.what == What::time_when) continue;
+      const std::size_t f = formula++;
+      Extreme& best = at_events_[k];
+      const double value = observed.what == What::minimum ? -formulas_.values()[f] : formulas_.values()[f];
+      if (!is_extreme(observed) || (best.known && value <= best.value)) continue;
+      best = {true, false, value, before.t, {}};
+      for (int p = 0; p < count_; ++p)
+        best.gradient.push_back(formulas_.along(f, lane(p), 0.0, p) +
+                                moves[p] * formulas_.along(f, lane(count_), 1.0));
+    }
   }
 
   // One more row: values now, derivatives at fixed time.
@@ -183,11 +210,19 @@ class ForwardRun {
       const Extreme& best = extremes_[k];
       result_.values.push_back(o.what == What::maximum ? best.value : -best.value);
       result_.gradient.insert(result_.gradient.end(), best.gradient.begin(), best.gradient.end());
-      if (best.tie)
-        result_.warnings.push_back(fmt::format(
-            "several samples share the {} of {}, and parameters move them apart: its derivative holds for "
-            "the one at t = {:.9g} s",
-            o.what == What::maximum ? "maximum" : "minimum", to_text(o.value), best.t));
+      if (best.tie) result_.warnings.push_back(shared_extreme(o, best.t));
+      const Extreme& at = at_events_[k];
+      bool other = false;
+      for (int p = 0; p < count_ && at.known; ++p)
+        other = other || slopes_differ(best.gradient[p], at.gradient[p]);
+      if (other && at.value >= best.value && best.t < result_.end_time)
+        result_.warnings.push_back(extreme_at_event(o, at.t, best.t));
+    }
+    if (!run_.ended() && !result_.events.empty()) {
+      const RunDerivatives::Event& event = result_.events.back();
+      if (event.t >= result_.end_time * (1 - 1e-9) &&
+          std::any_of(event.gradient.begin(), event.gradient.end(), [](double g) { return g != 0.0; }))
+        result_.warnings.push_back(event_at_end(event.what, event.t));
     }
   }
 
@@ -215,7 +250,8 @@ class ForwardRun {
   ForwardLanes lanes_;
   AdaptiveRun run_;
   DifferentiatedFormulas formulas_;
-  std::vector<Extreme> extremes_;
+  std::vector<Extreme> extremes_, at_events_;
+  std::size_t events_seen_ = 0;
   RunDerivatives result_;
 };
 

@@ -10,8 +10,10 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "tellegen/model/parameters.h"
+#include "tellegen/sensitivity/extremes.h"
 #include "tellegen/sensitivity/fixed_run.h"
 #include "tellegen/sensitivity/fixed_step.h"
 #include "tellegen/simulate/denormals.h"
@@ -74,8 +76,9 @@ class Recorder : public StepListener {
     steps[steps.size() - 2].stage = 1;
     steps.back().stage = 2;
   }
-  void updated(double, std::span<const int> taken, std::span<const double>, std::span<const double> after,
+  void updated(double t, std::span<const int> taken, std::span<const double>, std::span<const double> after,
                bool located) override {
+    if (located) look_at_extremes(t);
     steps.back().update = static_cast<std::int32_t>(updates.size());
     updates.push_back({{taken.begin(), taken.end()}, {after.begin(), after.end()}, located});
     held_lists.emplace_back(after.begin(), after.end());
@@ -94,8 +97,27 @@ class Recorder : public StepListener {
   std::vector<std::vector<double>> held_lists;
   std::vector<std::pair<std::int64_t, StepState>> checkpoints;
   std::vector<double> x;
+  // Per output: the step that ends at an event with its largest (smallest) value there; -1: none.
+  struct AtEvent {
+    std::int64_t step = -1;
+    double value = 0.0;
+  };
+  std::vector<AtEvent> at_events;
 
  private:
+  void look_at_extremes(double t) {
+    const std::size_t shown = run_.first_observed();
+    at_events.resize(run_.outputs->size());
+    run_.outputs->evaluate(x, t);
+    for (std::size_t k = shown; k < at_events.size(); ++k) {
+      const Observed& observed = run_.request.observed[k - shown];
+      const double value = run_.outputs->values()[k];
+      AtEvent& best = at_events[k];
+      if (is_extreme(observed) && (best.step < 0 || is_beyond(observed, value, best.value)))
+        best = {static_cast<std::int64_t>(steps.size()) - 1, value};
+    }
+  }
+
   FixedRun& run_;
   std::int64_t segment_, next_checkpoint_ = 0;
   StepState prototype_;
@@ -261,7 +283,26 @@ class Backward {
         gradient[p] += (held_[k] + held[k]) * run_.held_start[k * run_.parameters + p];
   }
 
+  // Of the quantities that decide events, along the end of a step that StepDerivative::at() has been at.
+  std::vector<double> quantity_slopes(const StepRecord& record, std::span<const double> x,
+                                      std::span<const double> rates) {
+    run_.quantities->evaluate(x, record.t);
+    const std::span<double> history = run_.derivative->histories(few_lanes);
+    std::fill(history.begin(), history.end(), 0.0);
+    for (std::size_t k = 0; k < rates_; ++k) history[few_lanes * k] = -rates[k] / record.length;
+    std::vector<LaneEntry> directions;
+    for (const DerivativeEntry& e : run_.derivative->by_time()) directions.push_back({e.row, 0, e.value});
+    moved_values_.resize(few_lanes * rates_);
+    moved_columns_.resize(few_lanes * run_.columns.size());
+    run_.derivative->forward(few_lanes, directions, moved_values_.data(), moved_columns_.data());
+    std::vector<double> slopes(run_.quantities->by_time().begin(), run_.quantities->by_time().end());
+    for (const auto& s : run_.quantities->by_column())
+      slopes[s.formula] += s.value * moved_columns_[few_lanes * run_.column_index[s.of]];
+    return slopes;
+  }
+
   std::vector<double> gradient;
+  std::optional<double> unmoved;  // an event without a condition that vanishes there
 
  private:
   void observe(std::span<const double> x, double t, int output, double& end) {
@@ -276,34 +317,38 @@ class Backward {
   // Discrete variables were functions of the point.
   void take_back(const UpdateRecord& update, std::span<const double> x, double t, double& end) {
     run_.updates->evaluate(x, t);
-    std::vector<double> of(held_.size(), 0.0);
+    const std::vector<int> followers = run_.followers(update.taken, update.after);
+    std::vector<double> of(held_.size(), 0.0), alone(held_.size(), 0.0);
     for (int k : update.taken) {
       of[k] = held_[k];
       held_[k] = 0.0;
-      end += of[k] * run_.updates->by_time()[k];
     }
-    for (const auto& s : run_.updates->by_column())
-      columns_[run_.column_index[s.of]] += of[s.formula] * s.value;
-    for (const auto& s : run_.updates->by_parameter()) gradient[s.of] += of[s.formula] * s.value;
+    const auto give = [&](std::span<const double> weights) {
+      for (std::size_t k = 0; k < weights.size(); ++k) end += weights[k] * run_.updates->by_time()[k];
+      for (const auto& s : run_.updates->by_column())
+        columns_[run_.column_index[s.of]] += weights[s.formula] * s.value;
+      for (const auto& s : run_.updates->by_parameter()) gradient[s.of] += weights[s.formula] * s.value;
+    };
+    std::vector<double> others = of;
+    for (int k : followers) others[k] = 0.0;
+    give(others);
+    for (int k : followers) {
+      run_.updates->evaluate(run_.followed_point(x, k, update.after), t);
+      alone[k] = of[k];
+      give(alone);
+      alone[k] = 0.0;
+    }
   }
 
   // As FixedForwardLanes::move_time: the direction of the step's own end.
   bool end_moves(const UpdateRecord& update, const StepRecord& record, std::span<const double> x,
                  std::span<const double> rates) {
-    run_.quantities->evaluate(x, record.t);
-    const std::span<double> history = run_.derivative->histories(few_lanes);
-    std::fill(history.begin(), history.end(), 0.0);
-    for (std::size_t k = 0; k < rates_; ++k) history[few_lanes * k] = -rates[k] / record.length;
-    std::vector<LaneEntry> directions;
-    for (const DerivativeEntry& e : run_.derivative->by_time()) directions.push_back({e.row, 0, e.value});
-    moved_values_.resize(few_lanes * rates_);
-    moved_columns_.resize(few_lanes * run_.columns.size());
-    run_.derivative->forward(few_lanes, directions, moved_values_.data(), moved_columns_.data());
-    std::vector<double> slopes(run_.quantities->by_time().begin(), run_.quantities->by_time().end());
-    for (const auto& s : run_.quantities->by_column())
-      slopes[s.formula] += s.value * moved_columns_[few_lanes * run_.column_index[s.of]];
+    const std::vector<double> slopes = quantity_slopes(record, x, rates);
     vanishing_ = run_.vanishing(update.taken, slopes);
-    if (vanishing_ >= 0) slope_ = slopes[vanishing_];
+    if (vanishing_ >= 0)
+      slope_ = slopes[vanishing_];
+    else
+      unmoved = record.t;
     return vanishing_ >= 0;
   }
 
@@ -352,7 +397,8 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
 
   // The run, and at which step each observed value is taken: its extreme, or the end.
   std::vector<double> row(width), best(width);
-  std::vector<std::int64_t> best_step(width, -1);
+  constexpr std::int64_t none = -2;  // -1 is the start
+  std::vector<std::int64_t> best_step(width, -1), tie_step(width, none);
   run.outputs->evaluate(run.problem.initial.x, 0.0);
   std::copy(run.outputs->values().begin(), run.outputs->values().end(), best.begin());
   std::optional<double> ended;
@@ -367,11 +413,16 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
     run.outputs->evaluate(recorder.point(), recorder.steps.back().t);
     for (std::size_t k = shown; k < width; ++k) {
       const double value = run.outputs->values()[k];
-      const auto what = request.observed[k - shown].what;
-      if (what == Observed::What::end || (what == Observed::What::maximum && value > best[k]) ||
-          (what == Observed::What::minimum && value < best[k])) {
+      const Observed& observed = request.observed[k - shown];
+      const auto step = static_cast<std::int64_t>(recorder.steps.size()) - 1;
+      const bool better = is_extreme(observed) && is_beyond(observed, value, best[k]);
+      if (is_extreme(observed) && std::abs(value - best[k]) <= 1e-9 * std::abs(best[k]))
+        tie_step[k] = better ? best_step[k] : step;
+      else if (better)
+        tie_step[k] = none;
+      if (observed.what == Observed::What::end || better) {
         best[k] = value;
-        best_step[k] = static_cast<std::int64_t>(recorder.steps.size()) - 1;
+        best_step[k] = step;
       }
     }
     result.t.push_back(recorder.steps.back().t);
@@ -396,9 +447,26 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
     backward.back().observe_end(1.0);
   }
 
+  // Extremes that could be elsewhere as well: their derivatives there, to compare.
+  struct Elsewhere {
+    std::size_t output;
+    std::int64_t step;
+    bool at_event;
+  };
+  std::vector<Elsewhere> elsewhere;
+  for (std::size_t k = shown; k < width; ++k) {
+    const Observed& observed = request.observed[k - shown];
+    if (tie_step[k] != none) elsewhere.push_back({k, tie_step[k], false});
+    if (k >= recorder.at_events.size() || recorder.at_events[k].step < 0 || best_step[k] == last) continue;
+    if (!is_beyond(observed, best[k], recorder.at_events[k].value))
+      elsewhere.push_back({k, recorder.at_events[k].step, true});
+  }
+  for (std::size_t i = 0; i < elsewhere.size(); ++i) backward.emplace_back(run);
+
   const auto n = static_cast<std::size_t>(run.system.size()), r = run.system.rates.size();
   const std::size_t size = run.derivative->point_size();
   std::vector<double> points;
+  std::string at_end;  // what is to be said of it
   for (std::size_t c = recorder.checkpoints.size(); c-- > 0;) {
     const std::int64_t from = recorder.checkpoints[c].first;
     const std::int64_t to =
@@ -420,12 +488,20 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
         result.failure = fmt::format("the differentiated equations are singular at t = {:.9g} s", record.t);
         return result;
       }
+      if (s == last && !ended && !backward.empty() && run.quantities->size() > 0)
+        at_end = run.event_at_end(backward.front().quantity_slopes(record, x, rates), record.t);
       for (std::size_t k = shown; k < passes; ++k) {
-        const bool at_end = k < width && best_step[k] == last;  // an extreme may be there too
+        const bool there = k < width && best_step[k] == last;  // an extreme may be at the end too
         const bool observed =
             k < width && best_step[k] == s && request.observed[k - shown].what != Observed::What::time_when;
         backward[k - shown].step(record, scheme, update, x, rates, observed ? static_cast<int>(k) : -1,
-                                 observed && at_end && ended && !request.fixed_end_time);
+                                 observed && there && ended && !request.fixed_end_time);
+      }
+      for (std::size_t i = 0; i < elsewhere.size(); ++i) {
+        const bool here = elsewhere[i].step == s;
+        backward[passes - shown + i].step(record, scheme, update, x, rates,
+                                          here ? static_cast<int>(elsewhere[i].output) : -1,
+                                          here && elsewhere[i].at_event);
       }
     }
   }
@@ -465,7 +541,26 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
             result.gradient[(k - shown) * run.parameters + p] += per_second[k] * slope;
     }
   }
-  result.warnings = run.jumps.warnings();
+  for (std::size_t i = 0; i < elsewhere.size(); ++i) {
+    const auto& [k, step, at_event] = elsewhere[i];
+    Backward& of = backward[passes - shown + i];
+    of.start(step < 0 ? static_cast<int>(k) : -1);
+    bool other = false;
+    for (int p = 0; p < run.parameters; ++p) {
+      const double a = of.gradient[p], b = backward[k - shown].gradient[p];
+      other =
+          other || (at_event ? slopes_differ(b, a) : std::abs(a - b) > 1e-6 * (std::abs(a) + std::abs(b)));
+    }
+    const auto time = [&](std::int64_t s) { return s < 0 ? 0.0 : recorder.steps[s].t; };
+    if (other)
+      result.warnings.push_back(
+          at_event ? extreme_at_event(request.observed[k - shown], time(step), time(best_step[k]))
+                   : shared_extreme(request.observed[k - shown], time(best_step[k])));
+  }
+  if (!backward.empty() && backward.front().unmoved)
+    result.warnings.push_back(run.unmoved_event(*backward.front().unmoved));
+  if (!at_end.empty()) result.warnings.push_back(at_end);
+  for (const std::string& w : run.jumps.warnings()) result.warnings.push_back(w);
   run.add_warnings(integrator.statistics().chatter, result.warnings);
   result.method = fmt::format("adjoint of {} steps of {}, {} checkpoints", last + 1,
                               request.simulation.method, recorder.checkpoints.size());

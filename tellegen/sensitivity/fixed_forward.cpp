@@ -13,10 +13,10 @@
 #include <limits>
 
 #include "tellegen/model/parameters.h"
+#include "tellegen/sensitivity/extremes.h"
 #include "tellegen/sensitivity/fixed_run.h"
 #include "tellegen/sensitivity/fixed_step.h"
 #include "tellegen/simulate/denormals.h"
-#include "tellegen/symbolic/print.h"
 
 namespace tellegen {
 namespace {
@@ -101,20 +101,30 @@ class FixedForwardLanes : public StepListener {
         names += (names.empty() ? "" : ", ") + run_.system.discrete[k].name;
     std::vector<double> time_slopes;
     if (located) time_slopes = move_time(t, taken);
+    if (std::any_of(time_slopes.begin(), time_slopes.end(), [](double s) { return s != 0.0; }))
+      look_at_extremes(t);
+    const auto take = [&](std::span<const int> which) {
+      std::vector<double> next(lanes * run_.system.discrete.size());
+      for (Block& block : blocks_) {
+        std::fill(next.begin(), next.end(), 0.0);
+        const int width = block.width;
+        for (const auto& s : run_.updates->by_column())
+          for (int lane = 0; lane < width; ++lane)
+            next[width * s.formula + lane] += s.value * block.columns[width * run_.column_index[s.of] + lane];
+        for (const auto& s : run_.updates->by_parameter())
+          if (s.of / lanes == block.number) next[width * s.formula + s.of % lanes] += s.value;
+        for (int k : which)
+          for (int lane = 0; lane < width; ++lane)
+            block.held[width * k + lane] =
+                next[width * k + lane] + run_.updates->by_time()[k] * block.start[lane];
+      }
+    };
     run_.updates->evaluate(x_, t);
-    std::vector<double> next(lanes * run_.system.discrete.size());
-    for (Block& block : blocks_) {
-      std::fill(next.begin(), next.end(), 0.0);
-      const int width = block.width;
-      for (const auto& s : run_.updates->by_column())
-        for (int lane = 0; lane < width; ++lane)
-          next[width * s.formula + lane] += s.value * block.columns[width * run_.column_index[s.of] + lane];
-      for (const auto& s : run_.updates->by_parameter())
-        if (s.of / lanes == block.number) next[width * s.formula + s.of % lanes] += s.value;
-      for (int k : taken)
-        for (int lane = 0; lane < width; ++lane)
-          block.held[width * k + lane] =
-              next[width * k + lane] + run_.updates->by_time()[k] * block.start[lane];
+    const std::vector<int> followers = run_.followers(taken, after);
+    take(taken);
+    for (int k : followers) {
+      run_.updates->evaluate(run_.followed_point(x_, k, after), t);
+      take(std::span(&k, 1));
     }
     held_.assign(after.begin(), after.end());
     if (!names.empty()) events.push_back({t, std::move(names), std::move(time_slopes)});
@@ -136,6 +146,10 @@ class FixedForwardLanes : public StepListener {
     return total;
   }
   void evaluate_outputs() { run_.outputs->evaluate(x_, t_); }
+  std::string event_at_end() {
+    if (run_.quantities->size() == 0) return "";
+    return run_.event_at_end(end_direction(t_).slopes, t_);
+  }
   double end_slope(int p) const { return blocks_[p / lanes].start[p % lanes]; }
   double held_slope(int k, int p) const {
     const Block& block = blocks_[p / lanes];
@@ -149,9 +163,31 @@ class FixedForwardLanes : public StepListener {
   std::span<const std::string> jump_warnings() const { return run_.jumps.warnings(); }
   std::vector<RunDerivatives::Event> events;
   std::vector<std::string> warnings;
+  // The largest (smallest) value of what is observed at an event that parameters move, and its derivatives
+  // along with the event.
+  struct AtEvent {
+    bool known = false;
+    double t = 0.0, value = 0.0;
+    std::vector<double> slopes;
+  };
+  std::vector<AtEvent> at_events;  // per output
 
  private:
   static constexpr std::size_t most_together = 16;
+
+  void look_at_extremes(double t) {
+    const std::size_t shown = run_.first_observed();
+    at_events.resize(run_.outputs->size());
+    run_.outputs->evaluate(x_, t);
+    for (std::size_t k = shown; k < at_events.size(); ++k) {
+      const Observed& observed = run_.request.observed[k - shown];
+      const double value = run_.outputs->values()[k];
+      AtEvent& best = at_events[k];
+      if (!is_extreme(observed) || (best.known && !is_beyond(observed, value, best.value))) continue;
+      best = {true, t, value, {}};
+      for (int p = 0; p < run_.parameters; ++p) best.slopes.push_back(slope(k, p, true));
+    }
+  }
 
   // What a step tells the parameters.
   struct Taken {
@@ -251,28 +287,34 @@ class FixedForwardLanes : public StepListener {
     }
   }
 
-  // The step just taken ends at an event: by how much later it ends for each parameter.
-  std::vector<double> move_time(double t, std::span<const int> taken) {
+  // By how much rates and columns change where the step just taken ends later: one more direction.
+  struct EndDirection {
+    std::vector<double> values, columns;  // [.][few_lanes], in the first lane
+    std::vector<double> slopes;           // of the quantities
+  };
+  EndDirection end_direction(double t) {
     run_.quantities->evaluate(x_, t);
-    // One more direction: the end of the step itself.
     const std::span<double> history = run_.derivative->histories(few_lanes);
     std::fill(history.begin(), history.end(), 0.0);
     for (std::size_t k = 0; k < rates_; ++k) history[few_lanes * k] = -formula_rates_[k] / length_;
     directions_.clear();
     for (const DerivativeEntry& e : run_.derivative->by_time()) directions_.push_back({e.row, 0, e.value});
-    std::vector<double> columns(few_lanes * run_.columns.size());
-    std::vector<double> values(few_lanes * rates_);
-    run_.derivative->forward(few_lanes, directions_, values.data(), columns.data());
-    std::vector<double> slopes(run_.quantities->size());
-    for (std::size_t q = 0; q < slopes.size(); ++q) slopes[q] = run_.quantities->by_time()[q];
+    EndDirection end;
+    end.columns.resize(few_lanes * run_.columns.size());
+    end.values.resize(few_lanes * rates_);
+    run_.derivative->forward(few_lanes, directions_, end.values.data(), end.columns.data());
+    end.slopes.assign(run_.quantities->by_time().begin(), run_.quantities->by_time().end());
     for (const auto& s : run_.quantities->by_column())
-      slopes[s.formula] += s.value * columns[few_lanes * run_.column_index[s.of]];
+      end.slopes[s.formula] += s.value * end.columns[few_lanes * run_.column_index[s.of]];
+    return end;
+  }
+
+  // The step just taken ends at an event: by how much later it ends for each parameter.
+  std::vector<double> move_time(double t, std::span<const int> taken) {
+    const auto [values, columns, slopes] = end_direction(t);
     const int q = run_.vanishing(taken, slopes);
     if (q < 0) {
-      warnings.push_back(
-          fmt::format("the event at t = {:.9g} s has no condition that vanishes there; its time is taken as "
-                      "fixed",
-                      t));
+      warnings.push_back(run_.unmoved_event(t));
       return {};
     }
     std::vector<double> result(run_.parameters, 0.0);
@@ -412,13 +454,18 @@ RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) 
       result.values.push_back(best[k]);
       for (int p = 0; p < count; ++p) result.gradient.push_back(best_slopes[k * count + p]);
     }
-    if (tie[k])
-      forward.warnings.push_back(fmt::format(
-          "several samples share the {} of {}, and parameters move them apart: its derivative holds for the "
-          "one at t = {:.9g} s",
-          observed.what == Observed::What::maximum ? "maximum" : "minimum", to_text(observed.value),
-          result.t[best_row[k]]));
+    if (tie[k]) forward.warnings.push_back(shared_extreme(observed, result.t[best_row[k]]));
+    if (k < forward.at_events.size() && forward.at_events[k].known && best_row[k] + 1 < result.t.size()) {
+      const auto& at = forward.at_events[k];
+      bool other = false;
+      for (int p = 0; p < count; ++p)
+        other = other || slopes_differ(best_slopes[k * count + p], at.slopes[p]);
+      if (other && !is_beyond(observed, best[k], at.value))
+        forward.warnings.push_back(extreme_at_event(observed, at.t, result.t[best_row[k]]));
+    }
   }
+  if (!ended && samples > 0)
+    if (const std::string said = forward.event_at_end(); !said.empty()) forward.warnings.push_back(said);
   result.events = std::move(forward.events);
   result.warnings = std::move(forward.warnings);
   for (const std::string& w : forward.jump_warnings()) result.warnings.push_back(w);

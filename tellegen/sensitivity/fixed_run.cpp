@@ -6,6 +6,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "tellegen/sensitivity/extremes.h"
+#include "tellegen/simulate/source_jumps.h"
+
 namespace tellegen {
 namespace {
 
@@ -34,7 +37,8 @@ FixedRun::FixedRun(const Model& model, const RunRequest& request)
       system(build_system(model)),
       problem(problem_of(system, request)),
       plan(plan_method(problem.options, problem.step)),
-      events(!Schedule(system, problem.step).empty()),
+      events(!Schedule(system, problem.step).empty() ||
+             !SourceJumps(system, problem.step, problem.options.stop).empty()),
       jumps(system, request.wrt),
       tableau(system) {
   const std::span<const int> wrt = request.wrt;
@@ -180,6 +184,40 @@ void FixedRun::add_warnings(const std::string& chatter, std::vector<std::string>
   }
   if (!chatter.empty())
     warnings.push_back(chatter + "; where it does, derivatives are those of the steps, not of the solution");
+}
+
+std::vector<int> FixedRun::followers(std::span<const int> taken, std::span<const double> after) const {
+  std::vector<int> list;
+  for (int k : taken)
+    if (system.discrete[k].every == 0.0 && differs(updates->values()[k], after[k])) list.push_back(k);
+  return list;
+}
+
+std::vector<double> FixedRun::followed_point(std::span<const double> x, int follower,
+                                             std::span<const double> after) const {
+  std::vector<double> point(x.begin(), x.end());
+  const Discrete& own = system.discrete[follower];
+  for (std::size_t k = 0; k < after.size(); ++k)
+    if (const Discrete& d = system.discrete[k];
+        d.column >= 0 && (d.group != own.group || d.member != own.member))
+      point[d.column] = after[k];
+  return point;
+}
+
+std::string FixedRun::unmoved_event(double t) const {
+  return fmt::format(
+      "the event at t = {:.9g} s has no condition that vanishes there; its time is taken as fixed", t);
+}
+
+std::string FixedRun::event_at_end(std::span<const double> slopes, double t) const {
+  std::vector<char> moves(slopes.size(), 0);
+  for (const auto& s : quantities->by_column()) moves[s.formula] = moves[s.formula] || s.value != 0.0;
+  for (const auto& s : quantities->by_parameter()) moves[s.formula] = moves[s.formula] || s.value != 0.0;
+  for (std::size_t k = 0; k < quantities_of.size(); ++k)
+    for (int q : quantities_of[k])
+      if (moves[q] && std::abs(quantities->values()[q]) <= 1e-6 * problem.step * std::abs(slopes[q]))
+        return tellegen::event_at_end(system.discrete[k].name, t);
+  return "";
 }
 
 int FixedRun::watch_time(const Observed& observed) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "tellegen/sensitivity/formulas.h"
@@ -23,7 +24,7 @@ struct FixedRun {
   EquationSystem system;
   Problem problem;
   MethodPlan plan;
-  bool events;                                         // discrete variables change
+  bool events;                                         // discrete variables change, or sources jump
   std::unique_ptr<DifferentiatedFormulas> outputs;     // trajectories, then what is observed
   std::unique_ptr<DifferentiatedFormulas> updates;     // of every discrete variable
   std::unique_ptr<DifferentiatedFormulas> quantities;  // whose zeros are events
@@ -50,6 +51,15 @@ struct FixedRun {
   std::size_t first_observed() const { return request.trajectories.size(); }
   // What the derivative of the steps does not have: sample times that move; and what chatters, if anything.
   void add_warnings(const std::string& chatter, std::vector<std::string>& warnings) const;
+  // Of the variables that changed at an event, those that changed because others had: `updates` have been
+  // evaluated at the point before. Theirs are to be evaluated where the others have changed.
+  std::vector<int> followers(std::span<const int> taken, std::span<const double> after) const;
+  std::vector<double> followed_point(std::span<const double> x, int follower,
+                                     std::span<const double> after) const;
+  std::string unmoved_event(double t) const;
+  // An event at the very end of the run, if its time moves: it is in the run on one side of the parameters
+  // only. The quantities have been evaluated there; `slopes`: each along the end of the last step.
+  std::string event_at_end(std::span<const double> slopes, double t) const;
   // The discrete variable that is the time of a watch.
   int watch_time(const Observed& observed) const;
 

@@ -24,12 +24,22 @@ Expr stairs(Expr node) {
   return name == "mod" ? node.pool().call("floor", {node.args()[0] / node.args()[1]}) : Expr();
 }
 
-// Whether a formula in columns changes with the run at all, and with what moves in the study.
+// Whether a formula in columns changes with the run at all, and with what moves in the study. A discrete
+// variable changes at events, whose times are differentiated; only where a parameter is in the formula too
+// can it change elsewhere.
 bool moves(const EquationSystem& system, Expr quantity, std::span<const int> wrt) {
   const ColumnValue value = column_value(system, quantity, wrt);
-  if (!value.by_parameter.empty()) return true;
   const auto symbols = symbols_of(std::span(&value.value, 1));
-  return std::any_of(symbols.begin(), symbols.end(), [](Expr s) { return s.name() != "t"; });
+  const auto is_discrete = [&](Expr s) {
+    return std::any_of(system.discrete.begin(), system.discrete.end(), [&](const Discrete& d) {
+      return d.column >= 0 && s == column_symbol(system, d.column);
+    });
+  };
+  const bool of_time = std::any_of(symbols.begin(), symbols.end(), [](Expr s) { return s.name() == "t"; });
+  const bool of_others =
+      std::any_of(symbols.begin(), symbols.end(), [&](Expr s) { return s.name() != "t" && !is_discrete(s); });
+  const bool of_discrete = std::any_of(symbols.begin(), symbols.end(), is_discrete);
+  return of_others || !value.by_parameter.empty() || (of_time && of_discrete);
 }
 
 }  // namespace

@@ -210,6 +210,179 @@ stop = 1
   }
 }
 
+// x rises with slope p to 0.5, where a comparator turns it: the maximum is 0.5 whatever p is, at a time that
+// is no sample.
+TEST(MovingEvents, a_maximum_at_an_event_between_samples_is_warned_of) {
+  const std::string text = R"toml(
+[parameters]
+p = 0.7
+[components]
+k = { kind = "signals.comparator", u = "x.y", upper = "0.5", lower = "-10" }
+x = { kind = "signals.integrator", u = "if(k.y > 0.5, -1, p)" }
+y = { kind = "signals.integrator", u = "p*cos(4*t)" }
+[objectives]
+m = { maximum = "x.y" }
+l = { minimum = "-x.y" }
+smooth = { maximum = "y.y" }
+[simulation]
+step = 1e-2
+stop = 1.005
+sample = 3e-2
+)toml";
+  std::vector<std::pair<std::string, Way>> ways{
+      {"bdf2", Way::forward}, {"bdf2", Way::adjoint}, {"tr", Way::forward}, {"bdf3", Way::adjoint}};
+  if (has_adaptive()) ways.push_back({"adaptive", Way::forward});
+  for (const auto& [method, way] : ways)
+    for (const char* of : {"m", "l"}) {
+      SCOPED_TRACE(method + " " + of);
+      const StudyResult d = derivatives({text, method, way}, {of}, {"p"});
+      ASSERT_EQ(d.warnings.size(), 1u);
+      EXPECT_NE(d.warnings[0].find("is at the event at t = 0.714"), std::string::npos) << d.warnings[0];
+      const StudyResult smooth = derivatives({text, method, way}, {"smooth"}, {"p"});
+      EXPECT_TRUE(smooth.warnings.empty());
+      EXPECT_NEAR(smooth.gradient[0], 0.25, 2e-3);
+    }
+}
+
+// x = p t is 0.5 at the very end of the run, where what follows is no part of it yet.
+TEST(MovingEvents, an_event_at_the_end_of_the_run_is_warned_of) {
+  const std::string text = R"toml(
+[parameters]
+p = 0.5
+[components]
+x = { kind = "signals.integrator", u = "p" }
+k = { kind = "signals.comparator", u = "x.y", upper = "0.5", lower = "-10" }
+z = { kind = "signals.integrator", u = "1 + 2*k.y" }
+[objectives]
+e = { end = "z.y" }
+[simulation]
+step = 1e-2
+stop = )toml";
+  std::vector<std::pair<std::string, Way>> ways{
+      {"bdf2", Way::forward}, {"bdf2", Way::adjoint}, {"tr", Way::adjoint}, {"bdf3", Way::forward}};
+  for (const auto& [method, way] : ways) {
+    SCOPED_TRACE(method);
+    const StudyResult at_end = derivatives({text + "1\n", method, way}, {"e"}, {"p"});
+    ASSERT_EQ(at_end.warnings.size(), 1u);
+    EXPECT_NE(at_end.warnings[0].find("'k.y' changes at the very end"), std::string::npos);
+    // Before and after it there is nothing to be said: 0, and 2 (stop - 0.5/p) by p.
+    const StudyResult before = derivatives({text + "0.9\n", method, way}, {"e"}, {"p"}),
+                      after = derivatives({text + "1.2\n", method, way}, {"e"}, {"p"});
+    EXPECT_TRUE(before.warnings.empty());
+    EXPECT_TRUE(after.warnings.empty());
+    EXPECT_NEAR(before.gradient[0], 0.0, 1e-9);
+    EXPECT_NEAR(after.gradient[0], 2 * 0.5 / 0.25, 1e-5);
+  }
+}
+
+// p and q have the same peak at different times: the maximum goes with one of them.
+TEST(MovingEvents, tied_maxima_are_warned_of_in_either_direction) {
+  const std::string text = R"toml(
+[parameters]
+p = 1
+q = 1
+[components]
+x = { kind = "signals.integrator", u = "0*p" }
+[objectives]
+m = { maximum = "x.y + p*max(sin(2*pi*t), 0) + q*max(-sin(2*pi*t), 0)" }
+[simulation]
+step = 1e-2
+stop = 1
+)toml";
+  for (const Way way : {Way::forward, Way::adjoint}) {
+    const StudyResult tied = derivatives({text, "bdf2", way}, {"m"}, {"p", "q"});
+    ASSERT_EQ(tied.warnings.size(), 1u);
+    EXPECT_NE(tied.warnings[0].find("several samples share the maximum"), std::string::npos);
+    std::string apart = text;
+    apart.replace(apart.find("q = 1"), 5, "q = 2");
+    const StudyResult alone = derivatives({apart, "bdf2", way}, {"m"}, {"p", "q"});
+    EXPECT_TRUE(alone.warnings.empty());
+    EXPECT_NEAR(alone.gradient[0], 0.0, 1e-12);
+    EXPECT_NEAR(alone.gradient[1], 1.0, 1e-12);
+  }
+}
+
+// v rises to V with R C; at `upper` the source becomes 3 V. e = 3 - (3 - upper) exp(-(1 - T)/RC), with
+// T = -RC ln(1 - upper/V).
+TEST(MovingEvents, a_comparator_in_an_equation) {
+  const std::string text = R"toml(
+[parameters]
+V = 1
+upper = 0.5
+[components]
+k = { kind = "signals.comparator", u = "b.v", upper = "upper", lower = "-10" }
+v = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "if(k.y > 0.5, 3, V)" }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = 1 }
+c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.5, v0 = 0 }
+[objectives]
+e = { end = "b.v" }
+[simulation]
+step = 1e-3
+stop = 1
+)toml";
+  const auto end = [](double V, double upper, double) {
+    return 3 - (3 - upper) * std::exp(-(1 + 0.5 * std::log(1 - upper / V)) / 0.5);
+  };
+  const auto expected = gradient(end, {1.0, 0.5, 1.0});
+  std::vector<std::pair<std::string, Way>> ways{{"bdf2", Way::forward}, {"bdf2", Way::adjoint},
+                                                {"tr", Way::forward},   {"tr", Way::adjoint},
+                                                {"bdf3", Way::forward}, {"bdf3", Way::adjoint}};
+  if (has_adaptive()) ways.push_back({"adaptive", Way::forward});
+  for (const auto& [method, way] : ways) {
+    SCOPED_TRACE(method);
+    const StudyResult d = derivatives({text, method, way}, {"e"}, {"V", "upper"});
+    EXPECT_TRUE(d.warnings.empty()) << d.warnings[0];
+    for (int p = 0; p < 2; ++p) EXPECT_NEAR(d.gradient[p] / expected[p], 1.0, 2e-3) << p;
+  }
+}
+
+// The time at which a discrete variable changes is that of its event: 2 T for a ramp of slope 1/2.
+TEST(MovingEvents, the_time_of_a_discrete_variable) {
+  const std::string text = R"toml(
+[parameters]
+p = 0.3
+[components]
+x = { kind = "signals.integrator", u = "0.5" }
+k = { kind = "signals.comparator", u = "x.y", upper = "p", lower = "-10" }
+[objectives]
+T = { time_when = "k.y > 0.5" }
+[simulation]
+step = 1e-2
+stop = 1
+)toml";
+  for (const Way way : {Way::forward, Way::adjoint})
+    for (const char* method : {"bdf2", "tr"}) {
+      const StudyResult d = derivatives({text, method, way}, {"T"}, {"p"});
+      EXPECT_NEAR(d.values[0], 0.6, 1e-6) << method;
+      EXPECT_NEAR(d.gradient[0], 2.0, 1e-6) << method;
+      EXPECT_TRUE(d.warnings.empty()) << method;
+    }
+}
+
+// Without states: values and derivatives are those of each row alone, by every fixed step.
+TEST(MovingEvents, a_model_without_states) {
+  const std::string text = R"toml(
+[parameters]
+R = 2
+unused = 1
+[components]
+v = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "sin(t)" }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = "R" }
+q = { kind = "electrical.resistor", p = "b", n = "datum", R = 1 }
+[objectives]
+e = { end = "b.v" }
+[simulation]
+step = 1e-2
+stop = 1
+)toml";
+  for (const Way way : {Way::forward, Way::adjoint})
+    for (const char* method : {"bdf2", "tr"})
+      for (const char* by : {"R", "unused"})
+        EXPECT_NEAR(derivatives({text, method, way}, {"e"}, {by}).gradient[0],
+                    by == std::string("R") ? -std::sin(1.0) / 9 : 0.0, 1e-12)
+            << method << " " << by;
+}
+
 // A buck converter whose edges fall on the grid of steps; the value is that of adaptive.
 const std::string converter = R"toml(
 [parameters]

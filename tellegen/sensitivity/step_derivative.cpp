@@ -412,8 +412,7 @@ bool StepDerivative::at(double alpha, std::span<const double> point, double t, s
 
 // Whether programs are to be used: there are some for these numbers, or it is time to make them.
 bool StepDerivative::program_serves() {
-  // Without histories a row may have nothing in it, and there is nothing to be gained.
-  if (serves_ || varies_[k] || varies_[a] || steady_ < settled || system_.rates.empty()) return serves_;
+  if (serves_ || varies_[k] || varies_[a] || steady_ < settled) return serves_;
   forward_.reset();
   backward_.reset();
   program_alpha_ = alpha_;

@@ -44,6 +44,7 @@ AdaptiveRun::AdaptiveRun(const Problem& problem, AdaptiveCompanion* companion)
       n_(tableau_.size()),
       reinitialisation_(tableau_, problem.storage),
       conditions_(system_),
+      jumps_(system_, problem.step, problem.options.stop),
       updates_(system_, update_expressions(system_)),
       outputs_(system_, problem.outputs),
       integrands_(system_, problem.totals),
@@ -121,7 +122,10 @@ std::int64_t AdaptiveRun::advance(std::int64_t samples, double* rows) {
       break;
     }
     ++done_;
-    outputs_.evaluate(columns(), interval * static_cast<double>(done_), rows);
+    // A row at an event holds the values before it, as with a fixed step; not so one where a source jumps.
+    const double t = interval * static_cast<double>(done_);
+    const bool at_event = event_time_ >= t * (1 - 1e-12);
+    outputs_.evaluate(at_event ? std::span<const double>(before_) : columns(), t, rows);
     rows += problem_.outputs.size();
   }
   long steps = 0, iterations = 0;
@@ -141,7 +145,10 @@ void AdaptiveRun::set_input(int input, double value) {
 bool AdaptiveRun::reach(double to) {
   for (int restarts = 0; t_ < to;) {
     const double sampling = next_sampling();
-    const double stop = std::min(to, sampling);
+    // Where a source jumps is known beforehand: no step is tried across it.
+    while (jumps_.next() <= to && !jumps_.jumps()) jumps_.pass();
+    const double jump = jumps_.before(jumps_.next());
+    const double stop = std::min({to, sampling, jump});
     // A sampling and a row may be the same instant but for rounding: too short a way for IDA.
     const bool there = stop - t_ <= 4.0 * std::numeric_limits<double>::epsilon() * (t_ + stop);
     if (there) t_ = stop;
@@ -183,6 +190,13 @@ bool AdaptiveRun::reach(double to) {
       }
       if (!fired_.empty() && fired_[0] < static_cast<int>(conditions_.of_equations())) ++statistics_.events;
       if (!event(t_, false) || ends(t_)) return false;
+    } else if (stop == jump) {
+      find_time_roots(jump, std::max(jumps_.next() + moment(), jumps_.next() * (1 + 1e-15)));
+      ++statistics_.events;
+      t_ = jumps_.next();
+      jumps_.pass();
+      if (!event(t_, false) || ends(t_)) return false;  // what is sampled here comes next
+      event_time_ = -1.0;                               // a row here is of f(t) at this t
     } else if (stop == sampling) {
       t_ = stop;
       if (!event(t_, true) || ends(t_)) return false;
@@ -195,6 +209,19 @@ void AdaptiveRun::find_roots() {
   IDAGetRootInfo(ida_.get(), found_.data());
   for (std::size_t k = 0; k < found_.size(); ++k)
     if (found_[k] != 0) fired_.push_back(static_cast<int>(k));
+}
+
+// Conditions that change their sign with time alone.
+void AdaptiveRun::find_time_roots(double before, double after) {
+  rates_of(values_of(yp_.get()), rates_);
+  conditions_.evaluate(columns(), rates_, before, quantities_.data());
+  conditions_.evaluate(columns(), rates_, after, shaken_quantities_.data());
+  for (std::size_t k = 0; k < found_.size(); ++k) {
+    found_[k] = quantities_[k] < 0.0 && shaken_quantities_[k] >= 0.0   ? 1
+                : quantities_[k] > 0.0 && shaken_quantities_[k] <= 0.0 ? -1
+                                                                       : 0;
+    if (found_[k] != 0) fired_.push_back(static_cast<int>(k));
+  }
 }
 
 bool AdaptiveRun::ends(double t) {
@@ -257,6 +284,7 @@ bool AdaptiveRun::event(double t, bool sampling, bool from_outside) {
   rates_of(values_of(yp_.get()), rates_);
   state_.x.assign(data(y_.get()), data(y_.get()) + n_);
   before_ = state_.x;
+  event_time_ = from_outside ? -1.0 : t;
   state_.rates = rates_;
   if (companion_) companion_->event_begins(fired_, due(t, sampling));
   // Everything goes on from a moment after the event, and what is found anew but does not jump stays there:

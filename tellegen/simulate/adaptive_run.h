@@ -7,6 +7,7 @@
 
 #include "tellegen/simulate/conditions.h"
 #include "tellegen/simulate/integrator.h"
+#include "tellegen/simulate/source_jumps.h"
 #include "tellegen/simulate/sundials.h"
 
 namespace tellegen {
@@ -87,6 +88,7 @@ class AdaptiveRun : public Integrator {
   void count_steps();
   void restart(double to);
   void find_roots();
+  void find_time_roots(double before, double after);
   static int residual(double t, N_Vector y, N_Vector yp, N_Vector f, void* user);
   static int jacobian(double t, double cj, N_Vector y, N_Vector yp, N_Vector, SUNMatrix matrix, void* user,
                       N_Vector, N_Vector, N_Vector);
@@ -107,6 +109,7 @@ class AdaptiveRun : public Integrator {
   SparsePattern pattern_;
   Reinitialisation reinitialisation_;
   Conditions conditions_;
+  SourceJumps jumps_;
   ColumnFormulas updates_, outputs_, integrands_;
   std::vector<double> held_, next_;
   std::vector<std::int64_t> samples_taken_;
@@ -122,6 +125,7 @@ class AdaptiveRun : public Integrator {
   long steps_before_ = 0, iterations_before_ = 0;
   Statistics statistics_;
   std::vector<double> before_;
+  double event_time_ = -1.0;  // of the last event
   std::optional<double> ended_;
   std::string failure_, error_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace tellegen {
@@ -37,6 +38,7 @@ EventSteps::EventSteps(const Problem& problem, const MethodPlan& plan, StepExecu
       state_(state),
       begin_(state),
       schedule_(*problem.system, problem.step),
+      jumps_(*problem.system, problem.step, problem.options.stop),
       updates_(problem.system->discrete.size()),
       before_(updates_.size()) {
   for (const Discrete& d : problem.system->discrete) follows_ = follows_ || (d.every == 0.0 && !d.external);
@@ -105,20 +107,57 @@ bool EventSteps::again(double t) {
   return wants_change(t) && (problem_.options.event_bisections > 0 || ends() || timed_change(t));
 }
 
+std::int64_t EventSteps::next_due() const {
+  const std::int64_t due = schedule_.next_due();
+  const double steps = std::ceil(jumps_.next() / problem_.step - shortest_part) - 1.0;  // before the jump's
+  return steps < static_cast<double>(due) ? static_cast<std::int64_t>(steps) : due;
+}
+
+bool EventSteps::jumps(double t) {
+  while (jumps_.next() <= t + shortest_part * problem_.step) {
+    if (jumps_.jumps()) return true;
+    jumps_.pass();
+  }
+  return false;
+}
+
+bool EventSteps::jump(std::int64_t index, const Scheme& scheme, double t) {
+  if (jumps_.next() < t - shortest_part * problem_.step) {
+    executor_.store(state_);
+    staged_ = restarted_ = false;
+    return in_parts(index, t);
+  }
+  // At the end of the step: an ordinary one, but for the sources.
+  jumped_ = true;
+  const double left = jumps_.before(t);
+  while (jumps(t)) jumps_.pass();
+  if (!(restarting() ? restart(left) : executor_.take(scheme, left, problem_.step))) return false;
+  if (!(again(left) ? locate(index, t) : keep(scheme, left))) return false;
+  restarting_ = plan_.restart_steps;
+  return ended_ || look_behind_jump(t);
+}
+
 bool EventSteps::locate(std::int64_t index, double t) {
-  const double h = problem_.step;
   executor_.store(state_);
   state_.value[0] = staged_ ? begin_.value[0] : state_.value[1];
   staged_ = restarted_ = false;
-  double at = t;
+  return in_parts(index, t);
+}
+
+bool EventSteps::in_parts(std::int64_t index, double t) {
+  const double h = problem_.step;
+  double at = t, jump = 2.0;  // where the next source jumps, in parts of the step
   const auto reach = [&](double from, double to) {
     executor_.load(state_);
     at = t - (1.0 - to) * h;
+    if (to >= jump || (to == 1.0 && jumped_)) at = jumps_.before(at);
     return executor_.take(bdf(1, (to - from) * h), at, (to - from) * h);
   };
   double done = 0.0;  // of the step
+  bool any = false;   // of events
   for (int events = 0; done < 1.0; ++events) {
-    double to = 1.0;
+    jump = jumps(t - shortest_part * h) ? std::max(1.0 - (t - jumps_.next()) / h, done + shortest_part) : 2.0;
+    double to = std::min(jump, 1.0);
     const auto timed = [&](double part) { return timed_change(t - (1.0 - part) * h); };
     if (events < most_located && timed(to))
       for (double before = done; to - before > 1e-12;) {
@@ -127,6 +166,7 @@ bool EventSteps::locate(std::int64_t index, double t) {
       }
     if (!reach(done, to)) return false;
     located_ = events < most_located && wants_change(at);
+    any = any || located_;
     if (located_) {
       bool others = false;  // that need solutions to be found
       for (std::size_t k = 0; k < updates_.size(); ++k)
@@ -143,6 +183,7 @@ bool EventSteps::locate(std::int64_t index, double t) {
       if (!reach(done, to)) return false;
     }
     executor_.kept(bdf(1, (to - done) * h), at, (to - done) * h);
+    if (to >= jump) jumps_.pass();
     if (wants_change(at) && ends()) {
       ended_ = at;
       if (take_updates(index - 1, at)) tell(at);
@@ -154,13 +195,15 @@ bool EventSteps::locate(std::int64_t index, double t) {
     executor_.store(state_);
     if (changed) follow(at);
   }
-  first_order_ = true;
+  first_order_ = any;
   restarting_ = plan_.restart_steps;
   return true;
 }
 
 bool EventSteps::update(std::int64_t index, double t) {
+  const bool jumped = std::exchange(jumped_, false);
   const bool changed = take_updates(index, t);
+  if (jumped) executor_.load(state_);
   if (staged_)
     forget_stage();
   else if (changed && follows_)
@@ -173,6 +216,16 @@ bool EventSteps::update(std::int64_t index, double t) {
   }
   located_ = false;
   return changed;
+}
+
+// The row at a jump, and what is sampled there, is of the values after it; update() comes back from there.
+bool EventSteps::look_behind_jump(double t) {
+  const double moment = shortest_part * problem_.step;
+  if (staged_)
+    forget_stage();
+  else
+    executor_.store(state_);
+  return executor_.take(bdf(1, moment), t + 4.0 * std::numeric_limits<double>::epsilon() * t, moment);
 }
 
 // The first stage is no part of the past.

@@ -12,6 +12,9 @@
 //
 // L-stable, and a quadrature of second order on the far side of the event.
 //
+// Sources that jump by themselves (source_jumps.h) are no events, but steps end at their jumps all the same,
+// with the values before them.
+//
 // [Alexander 1977] Diagonally implicit Runge-Kutta methods for stiff ODEs, SIAM J. Numer. Anal. 14.
 #pragma once
 
@@ -22,6 +25,7 @@
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/integrator.h"
 #include "tellegen/simulate/scheme.h"
+#include "tellegen/simulate/source_jumps.h"
 #include "tellegen/simulate/step_state.h"
 
 namespace tellegen {
@@ -57,8 +61,9 @@ class EventSteps {
  public:
   // `state`: discrete variables are kept in it, and values while a step is done again.
   EventSteps(const Problem& problem, const MethodPlan& plan, StepExecutor& executor, StepState& state);
-  bool empty() const { return schedule_.empty(); }
-  std::int64_t next_due() const { return schedule_.next_due(); }
+  bool empty() const { return schedule_.empty() && jumps_.empty(); }
+  // The steps up to this one end, or can be sampled, in the ordinary way.
+  std::int64_t next_due() const;
   std::string chatter() const { return schedule_.chatter(); }
   std::int64_t events() const { return events_; }
   std::optional<double> ended() const { return ended_; }
@@ -66,6 +71,10 @@ class EventSteps {
   // After an event, steps until the formula has its past; restart() takes one of them, to t.
   bool restarting() const { return restarting_ > 0; }
   bool restart(double t);
+  // Before a step to t: whether a source jumps in it. Then jump() takes it, to the jump and on; `scheme`:
+  // what it would be taken with.
+  bool jumps(double t);
+  bool jump(std::int64_t index, const Scheme& scheme, double t);
   // After any step to t: whether it is to be done again in parts; else keep() it.
   bool again(double t);
   bool keep(const Scheme& scheme, double t);
@@ -78,9 +87,11 @@ class EventSteps {
  private:
   bool wants_change(double t);
   bool ends() const;
+  bool in_parts(std::int64_t index, double t);
   bool take_updates(std::int64_t index, double t);
   bool take_stages(double t, bool keep);
   void forget_stage();
+  bool look_behind_jump(double t);
   void follow(double t);
   void tell(double t);
   void find_timed();
@@ -92,6 +103,7 @@ class EventSteps {
   StepState& state_;
   StepState begin_;
   Schedule schedule_;
+  SourceJumps jumps_;
   std::vector<double> updates_, before_;
   std::vector<int> taken_;
   // Updates that are functions of time and discrete variables alone.
@@ -101,6 +113,7 @@ class EventSteps {
   std::vector<char> is_timed_;
   bool follows_ = false;  // there are variables that follow at once
   bool located_ = false, first_order_ = false, restarted_ = false, staged_ = false;
+  bool jumped_ = false;  // a source jumps at the end of this step, whose values are those before
   int restarting_ = 0;
   std::int64_t events_ = 0;
   std::optional<double> ended_;

@@ -87,6 +87,11 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
 }
 
 bool NetworkIntegrator::step_with_events(double t) {
+  if (events_.jumps(t)) {
+    const Scheme scheme = starting_ > 0 ? trapezoidal(problem_.step) : plan_.scheme;
+    starting_ = 0;
+    return events_.jump(statistics_.steps + 1, scheme, t);
+  }
   if (events_.restarting()) {
     starting_ = 0;
     if (!events_.restart(t)) return false;

@@ -11,7 +11,7 @@ constexpr double forever = std::numeric_limits<double>::infinity();
 
 class PieceReader {
  public:
-  explicit PieceReader(double at) : at_(at) {}
+  PieceReader(double at, const ExprMap<double>& numbers) : at_(at), numbers_(numbers) {}
   double until = forever;
 
   std::optional<TimeFunction> read(Expr e) {
@@ -19,6 +19,7 @@ class PieceReader {
       case Op::number:
         return constant(e.number());
       case Op::symbol:
+        if (const auto found = numbers_.find(e); found != numbers_.end()) return constant(found->second);
         if (e.name() != "t") return std::nullopt;
         return TimeFunction{{0, 0, 1, 1, 0}};
       case Op::add: {
@@ -143,8 +144,15 @@ class PieceReader {
   }
 
   std::optional<bool> positive_difference(Expr a, Expr b) {
-    const auto f = read(a - b);
-    return f ? positive(*f) : std::nullopt;
+    auto f = read(a);
+    const auto g = read(b);
+    if (!f || !g) return std::nullopt;
+    for (TimeTerm term : *g) {
+      term.cosine = -term.cosine;
+      term.sine = -term.sine;
+      add(*f, term);
+    }
+    return positive(*f);
   }
 
   std::optional<TimeFunction> power(Expr e) {
@@ -190,6 +198,22 @@ class PieceReader {
       if (slope > 0) until = std::min(until, ((turns + 1) * *period - offset) / slope);
       if (slope < 0) until = std::min(until, (turns * *period - offset) / slope);
       return TimeFunction{{0, 0, 1, slope, 0}, {0, 0, 0, offset - turns * *period, 0}};
+    }
+    if (name == "floor" || name == "ceil") {
+      const auto f = read(args[0]);
+      const auto line = f ? as_line(*f) : std::nullopt;
+      if (!line) return std::nullopt;
+      const auto [slope, offset] = *line;
+      const double x = slope * at_ + offset;
+      if (slope == 0.0) return constant(name == "floor" ? std::floor(x) : std::ceil(x));
+      const double low = std::floor(x + (slope > 0 ? 1e-12 : -1e-12) * (1.0 + std::abs(x)));
+      until = std::min(until, ((slope > 0 ? low + 1.0 : low) - offset) / slope);
+      return constant(name == "floor" ? low : low + 1.0);
+    }
+    if (name == "sign") {
+      const auto f = read(args[0]);
+      const auto up = f ? positive(*f) : std::nullopt;
+      return up ? std::optional(constant(*up ? 1.0 : -1.0)) : std::nullopt;
     }
     std::vector<TimeFunction> read_args;
     for (Expr a : args) {
@@ -245,12 +269,13 @@ class PieceReader {
   }
 
   double at_;
+  const ExprMap<double>& numbers_;
 };
 
 }  // namespace
 
-std::optional<TimePiece> time_piece(Expr e, double at) {
-  PieceReader reader(at);
+std::optional<TimePiece> time_piece(Expr e, double at, const ExprMap<double>& numbers) {
+  PieceReader reader(at, numbers);
   auto f = reader.read(e);
   if (!f) return std::nullopt;
   return TimePiece{std::move(*f), reader.until};

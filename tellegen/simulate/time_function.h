@@ -2,9 +2,9 @@
 //
 //   s(t) = sum of  t^d e^(lambda t) (c cos(omega t) + s sin(omega t))        d = 0 or 1
 //
-// Constants, ramps, sines, decaying sines, exponentials. Choices (`if`, min, max, abs, comparisons) and
-// tables with straight pieces are resolved for one interval; the end of that interval is found as well, where
-// it is a condition affine in t.
+// Constants, ramps, sines, decaying sines, exponentials. Choices (`if`, min, max, abs, comparisons),
+// steps (floor, ceil, sign, mod) and tables with straight pieces are resolved for one interval; the end of
+// that interval is found as well, where it is a condition affine in t.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,8 @@ struct TimePiece {
   double until;  // valid from `at` to here; infinity: for ever
 };
 
-// The piece that holds just after time `at`; nothing where the expression is not of this class.
-std::optional<TimePiece> time_piece(Expr e, double at);
+// The piece that holds just after time `at`; nothing where the expression is not of this class. `numbers`: of
+// symbols other than `t`.
+std::optional<TimePiece> time_piece(Expr e, double at, const ExprMap<double>& numbers = {});
 
 }  // namespace tellegen

@@ -75,6 +75,13 @@ TEST_F(Pieces, a_remainder_ends_with_its_period) {
   expect_pieces("if(mod(t, 2) < 1, 1, -1)", {1.0, 2.0, 3.0, 4.0});
 }
 
+TEST_F(Pieces, steps_end_at_whole_numbers_and_signs_at_zero) {
+  expect_pieces("floor(2*t)", {0.5, 1.0, 1.5});
+  expect_pieces("ceil(2*t - 0.5)", {0.25, 0.75, 1.25});
+  expect_pieces("floor(0.7 - t)", {0.7, 1.7, 2.7});
+  expect_pieces("sign(t - 0.3)*t", {0.3, forever});
+}
+
 TEST_F(Pieces, tables_with_straight_pieces_end_at_their_points) {
   expect_pieces("line(t)", {1.0, 3.0, forever});
   expect_pieces("line(2*t - 1)", {0.5, 1.0, 2.0, forever});

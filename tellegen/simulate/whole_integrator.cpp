@@ -115,14 +115,27 @@ bool WholeIntegrator::run_with_events(std::int64_t steps) {
   while (control_.index < last) {
     hand_over();
     row_ = control_.rows;
-    if (events_.restarting()) {
-      if (!events_.restart(time(control_.index + 1))) return false;
+    const auto count_step = [&] {
       starting_ = 0;
       ++control_.index;
       if (++control_.phase == control_.stride) {
         control_.phase = 0;
         control_.rows += width;
       }
+    };
+    if (const double to = time(control_.index + 1); events_.jumps(to)) {
+      const Scheme scheme = starting_ > 0 ? trapezoidal(problem_.step) : plan_.scheme;
+      if (!events_.jump(control_.index + 1, scheme, to)) return false;
+      count_step();
+      if (events_.ended()) return true;
+      row_ = aside_.data();
+      events_.update(control_.index, to);
+      failure_.clear();
+      continue;
+    }
+    if (events_.restarting()) {
+      if (!events_.restart(time(control_.index + 1))) return false;
+      count_step();
     } else {
       use(starting_ > 0 ? trapezoidal(problem_.step) : plan_.scheme, problem_.step);
       std::int64_t wanted = std::min(last, events_.next_due()) - control_.index;
