@@ -51,7 +51,8 @@ FilterProgram::FilterProgram(TwinModel& model, const FilterOptions& options, con
 Expr FilterProgram::number(double value) {
   if (value == 0.0 || value == 1.0 || value == -1.0) return pool_->number(value);
   for (const auto& [symbol, at] : numbers_)
-    if (memory_[static_cast<std::size_t>(at)] == value && !is_noise(static_cast<std::size_t>(at))) return symbol;
+    if (memory_[static_cast<std::size_t>(at)] == value && !is_noise(static_cast<std::size_t>(at)))
+      return symbol;
   numbers_.emplace_back(pool_->symbol(fmt::format("~w{}", memory_.size())),
                         static_cast<std::int32_t>(memory_.size()));
   memory_.push_back(value);
