@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,5 +25,28 @@ struct DataFile {
 // Rows in the order of their times. Throws ModelError: T180 where the file cannot be read, T590 to T594 for
 // all that is wrong in it. Only where arrivals are told may times go back.
 DataFile read_data_file(const std::filesystem::path& file, const std::vector<DataFile::Wanted>& wanted);
+
+// The same row by row, in the order of the file and in the memory of a few rows.
+class DataRows {
+ public:
+  // "-" is standard input. Throws ModelError (T180) where it cannot be read.
+  DataRows(const std::filesystem::path& file, const std::vector<DataFile::Wanted>& wanted);
+  ~DataRows();
+  DataRows(const DataRows&) = delete;
+  DataRows& operator=(const DataRows&) = delete;
+
+  struct Row {
+    double t = 0.0, arrival = 0.0;  // arrival: the time where the file says nothing
+    int line = 0;
+    std::vector<double> values;  // as wanted, SI; NaN: missing
+  };
+  bool has_arrivals() const;
+  // False at the end. Throws ModelError with every fault of the rows until then, or with the first twenty.
+  bool next(Row& row);
+
+ private:
+  class Reader;
+  std::unique_ptr<Reader> reader_;
+};
 
 }  // namespace tellegen

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,13 @@ struct Estimate {
   std::vector<double> mean, deviation;                   // [row][quantity], SI
   std::vector<double> innovation, innovation_deviation;  // [row][sensor], SI; NaN: no reading was used
   std::vector<double> smooth, smooth_deviation;  // [row][quantity] with the whole record, where asked for
+  // Of each quantity, SI, over all rows: also where these were not kept (estimate_stream.h, summarise()).
+  struct Range {
+    double end = 0.0, deviation = 0.0;  // at the last row
+    double lowest = 0.0, highest = 0.0;
+  };
+  std::vector<Range> ranges;
+  std::int64_t rows = 0;
   std::vector<SensorStatistics> sensors;
   double log_likelihood = 0.0;
   struct Pass {
@@ -100,5 +108,6 @@ Estimate estimate(const Model& model, const Record& record, const EstimateOption
 
 // The model with what begins at a number that the data give (a coolant's temperature) at their first row.
 Model begun_with(const Model& model, const Record& record);
+Model begun_with(const Model& model, const std::vector<std::string>& inputs, std::span<const double> first);
 
 }  // namespace tellegen

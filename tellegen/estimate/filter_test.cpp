@@ -25,7 +25,9 @@ class Rig {
     none.assign(twin.sensors(), std::nan(""));
     innovations = {none, none, std::vector<char>(twin.sensors(), 0), 0.0};
   }
-  std::unique_ptr<Filter> make(const std::string& name) { return find_estimator(name, {}).make(twin, filter); }
+  std::unique_ptr<Filter> make(const std::string& name) {
+    return find_estimator(name, {}).make(twin, filter);
+  }
 
   TwinModel twin;
   FilterOptions filter;
@@ -66,7 +68,8 @@ TEST(Filter, a_row_without_readings_has_no_likelihood) {
   }
 }
 
-// Which executor carries the filter must not matter: a process noise that is set counts as one that was given.
+// Which executor carries the filter must not matter: a process noise that is set counts as one that was
+// given.
 TEST(Filter, takes_another_process_noise_at_any_time) {
   for (const std::string& name : names)
     for (const bool generate : {true, false}) {
@@ -98,7 +101,8 @@ Model driven_by_a_table(const TestFolder& folder) {
     text.replace(text.find(from), from.size(), to);
   };
   replace("Q = \"Q0\"", "Q = \"Q0 + flow\"");
-  replace("[components]", "[inputs]\nflow = { points = [[0.0, 0.0], [0.02, 5.0], [0.1, 2.0]] }\n[components]");
+  replace("[components]",
+          "[inputs]\nflow = { points = [[0.0, 0.0], [0.02, 5.0], [0.1, 2.0]] }\n[components]");
   put(folder / "model.toml", text);
   ReadOptions options;
   options.library = TELLEGEN_SOURCE_DIR "/library";
@@ -133,8 +137,9 @@ TEST(FilterProgram, compiles_where_both_parts_look_up_a_table) {
 TEST(FilterProgram, a_compiler_that_fails_is_reported) {
   const TestFolder folder;
   // One that refuses filters, and nothing else.
-  put(folder / "cc.sh", "#!/bin/sh\nfor f in \"$@\"; do case \"$f\" in *.c) "
-                        "grep -q tellegen_filter_run \"$f\" && exit 1;; esac; done\nexec cc \"$@\"\n");
+  put(folder / "cc.sh",
+      "#!/bin/sh\nfor f in \"$@\"; do case \"$f\" in *.c) "
+      "grep -q tellegen_filter_run \"$f\" && exit 1;; esac; done\nexec cc \"$@\"\n");
   chmod((folder / "cc.sh").c_str(), 0700);
   const char* before = std::getenv("TELLEGEN_COMPILER");
   const std::string kept = before ? before : "";

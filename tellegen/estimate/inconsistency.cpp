@@ -155,10 +155,12 @@ class InnovationScan {
 
 }  // namespace
 
-std::vector<Inconsistency> inconsistencies(std::span<const double> z, std::size_t sensors, double step) {
+std::vector<Inconsistency> inconsistencies(std::span<const double> z, std::size_t sensors, double step,
+                                           std::int64_t whole) {
   std::vector<Inconsistency> all;
   if (z.empty() || sensors == 0) return all;
-  const double rows = static_cast<double>(z.size()) / static_cast<double>(sensors);
+  const double rows =
+      std::max(static_cast<double>(whole), static_cast<double>(z.size()) / static_cast<double>(sensors));
   const double tests = tests_of_a_reading * static_cast<double>(sensors);
   const double level = std::min(record_level / (rows * tests), std::min(1.0, step) / seconds_between / tests);
   for (std::size_t s = 0; s < sensors; ++s)

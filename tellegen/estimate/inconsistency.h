@@ -30,8 +30,9 @@ struct Inconsistency {
   bool from_window = false;  // the earliest window was longer than one reading
 };
 
-// `z`: [row][sensor]; NaN: no reading; infinite: it was refused by the gate.
-// In order of their beginning.
-std::vector<Inconsistency> inconsistencies(std::span<const double> z, std::size_t sensors, double step);
+// `z`: [row][sensor]; NaN: no reading; infinite: it was refused by the gate. `rows`: of the whole record,
+// where these are part of it. In order of their beginning.
+std::vector<Inconsistency> inconsistencies(std::span<const double> z, std::size_t sensors, double step,
+                                           std::int64_t rows = 0);
 
 }  // namespace tellegen

@@ -38,6 +38,13 @@ class ReadingCheck {
     return t - since_ > longest_ ? ReadingVerdict::stuck : ReadingVerdict::good;
   }
 
+  // What it has seen: the last value, and since when.
+  struct State {
+    double same = std::numeric_limits<double>::quiet_NaN(), since = 0.0;
+  };
+  State state() const { return {same_, since_}; }
+  void set_state(const State& state) { same_ = state.same, since_ = state.since; }
+
  private:
   double lowest_, highest_, longest_;
   double same_ = std::numeric_limits<double>::quiet_NaN(), since_ = 0.0;

@@ -4,71 +4,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "tellegen/estimate/data_file.h"
 #include "tellegen/estimate/reading_check.h"
+#include "tellegen/estimate/time_base.h"
 #include "tellegen/model/reading.h"
 
 namespace tellegen {
 namespace {
 
-constexpr double close_enough = 1e-6;      // of a step: times are written with so many digits
 constexpr double most_readings = 4e8;      // beyond that a step is a slip of the pen
 constexpr std::size_t moments_shown = 20;  // times beside the steps, one line each
 
-// What the times of a file are like.
-struct TimeBase {
-  double interval = 0.0;  // between rows
-  std::int64_t gaps = 0;
-  double longest = 0.0, longest_at = 0.0;  // gap, and when it began
-  double jitter = 0.0;                     // largest deviation of an interval, gaps apart
-};
-
-// The median of the differences is the interval but for the digits that a time is written with: each time the
-// span is doubled, the number of intervals in it is certain, and the interval known to one digit more.
-double interval_of(const std::vector<double>& t) {
-  std::vector<double> differences;
-  for (std::size_t k = 1; k < t.size(); ++k)
-    if (t[k] > t[k - 1]) differences.push_back(t[k] - t[k - 1]);
-  if (differences.empty()) return 0.0;
-  const auto middle = differences.begin() + static_cast<long>(differences.size() / 2);
-  std::nth_element(differences.begin(), middle, differences.end());
-  double interval = *middle;
-  for (std::size_t k = 1;; k = std::min(2 * k, t.size() - 1)) {
-    const double span = t[k] - t[0], count = std::round(span / interval);
-    if (count >= 1.0 && std::abs(span / interval - count) < 0.3) interval = span / count;
-    if (k == t.size() - 1) break;
-  }
-  const double round = std::strtod(fmt::format("{:.9g}", interval).c_str(), nullptr);
-  return std::abs(round - interval) * ((t.back() - t.front()) / interval) < close_enough * interval
-             ? round
-             : interval;
-}
-
 TimeBase time_base(const std::vector<double>& t) {
+  IntervalFinder finder;
+  for (double time : t) finder.add(time);
   TimeBase base;
-  base.interval = interval_of(t);
-  for (std::size_t k = 1; k < t.size(); ++k) {
-    const double difference = t[k] - t[k - 1];
-    if (difference <= 0.0) continue;
-    if (difference > 1.5 * base.interval) {
-      ++base.gaps;
-      if (difference > base.longest) {
-        base.longest = difference;
-        base.longest_at = t[k - 1];
-      }
-    } else {
-      base.jitter = std::max(base.jitter, std::abs(difference - base.interval));
-    }
-  }
+  base.interval = finder.interval();
+  for (std::size_t k = 1; k < t.size(); ++k) base.add(t[k - 1], t[k]);
   return base;
-}
-
-std::string seconds(double t) {
-  if (t >= 1.0 || t == 0.0) return fmt::format("{:.6g} s", t);
-  if (t >= 1e-3) return fmt::format("{:.6g} ms", t * 1e3);
-  return fmt::format("{:.6g} us", t * 1e6);
 }
 
 class RecordReader {
@@ -86,7 +40,7 @@ class RecordReader {
       wanted.push_back({model_.outputs[s].name, sensor_unit(model_, s), "sensor"});
     for (const std::string& name : options_.inputs) {
       wanted.push_back({name, input_unit(model_, name), "input"});
-      check_interpolation(name);
+      check_interpolation(model_, name);
     }
     data_ = read_data_file(file_, wanted);
     width_ = wanted.size();
@@ -115,13 +69,6 @@ class RecordReader {
     faults_.add({file_.string(), line}, code, std::move(message), std::move(details));
   }
 
-  void check_interpolation(const std::string& name) {
-    for (const ModelInput& input : model_.inputs)
-      if (input.name == name && input.interpolation == Interpolation::cubic)
-        faults_.add(input.place, "T607", fmt::format("input '{}' is given by data, and is 'cubic'", name),
-                    {"between rows of data an input is 'linear' or 'hold'"});
-  }
-
   // The rows of the record: steps from the first time of the file, those within the window.
   void lay_steps() {
     const double first = data_.t.front(), last = data_.t.back();
@@ -146,8 +93,8 @@ class RecordReader {
     }
     const double rows = high - low + 1.0;
     if (rows * static_cast<double>(width_ + 1) > most_readings) {
-      fault("T597", fmt::format("a step of {} cuts the record into {:.3g} rows", seconds(h), rows),
-            {fmt::format("the file has a row every {}", seconds(base_.interval))});
+      fault("T597", fmt::format("a step of {} cuts the record into {:.3g} rows", seconds_text(h), rows),
+            {fmt::format("the file has a row every {}", seconds_text(base_.interval))});
       faults_.throw_if_any();
     }
     record_.start = first + low * h;
@@ -243,8 +190,8 @@ class RecordReader {
     beside_.push_back(row);
     if (beside_.size() > moments_shown) return;
     fault("T597", fmt::format("the time {:.10g} s lies beside the steps", data_.t[row]),
-          {fmt::format("steps of {} from {:.10g} s; the next is {:.3g} of a step away", seconds(record_.step),
-                       data_.t.front(), away),
+          {fmt::format("steps of {} from {:.10g} s; the next is {:.3g} of a step away",
+                       seconds_text(record_.step), data_.t.front(), away),
            "write resample = \"nearest\" or \"linear\" in [estimate], or give another step"},
           data_.lines[row]);
   }
@@ -347,16 +294,10 @@ class RecordReader {
 
   void remark() {
     std::vector<std::string>& remarks = record_.remarks;
-    if (base_.gaps > 0)
-      remarks.push_back(fmt::format(
-          "{} gap{} between rows, the longest {} after t = {:.6g} s; rows come every {}", base_.gaps,
-          base_.gaps == 1 ? "" : "s", seconds(base_.longest), base_.longest_at, seconds(base_.interval)));
-    if (base_.jitter > 1e-3 * base_.interval)
-      remarks.push_back(fmt::format("rows come every {} with a jitter of up to {}", seconds(base_.interval),
-                                    seconds(base_.jitter)));
+    for (std::string& text : base_.remarks()) remarks.push_back(std::move(text));
     if (options_.resample == "nearest" && moved_ > 1e-3)
       remarks.push_back(fmt::format("readings were moved to the nearest step, by up to {}",
-                                    seconds(moved_ * record_.step)));
+                                    seconds_text(moved_ * record_.step)));
     for (std::size_t s = 0; s < record_.sensors.size(); ++s)
       if (const Record::Count& c = record_.counts[s]; c.displaced > 0)
         remarks.push_back(
@@ -364,12 +305,12 @@ class RecordReader {
                         c.displaced, of_[s], model_.outputs[record_.sensors[s]].name,
                         options_.resample == "linear" ? "no step lies beside them"
                                                       : "another one lies nearer to the same step",
-                        seconds(record_.step)));
+                        seconds_text(record_.step)));
     if (options_.resample == "linear" && std::abs(record_.step - base_.interval) > 1e-6 * base_.interval)
       remarks.push_back(
           fmt::format("readings every {} were interpolated to steps of {}: their noise is no longer "
                       "independent",
-                      seconds(base_.interval), seconds(record_.step)));
+                      seconds_text(base_.interval), seconds_text(record_.step)));
   }
 
   const Model& model_;
@@ -424,6 +365,15 @@ std::string input_unit(const Model& model, std::string_view name) {
   for (const ModelOutput& output : model.outputs)
     if (output.name == name) return output.unit;
   return "";
+}
+
+void check_interpolation(const Model& model, const std::string& name) {
+  for (const ModelInput& input : model.inputs)
+    if (input.name == name && input.interpolation == Interpolation::cubic)
+      throw ModelError({input.place,
+                        "T607",
+                        fmt::format("input '{}' is given by data, and is 'cubic'", name),
+                        {"between rows of data an input is 'linear' or 'hold'"}});
 }
 
 bool is_held(const Model& model, std::string_view input) {

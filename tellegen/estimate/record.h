@@ -77,6 +77,9 @@ void check_noise(const Model& model, const std::vector<int>& sensors);
 std::string sensor_unit(const Model& model, int sensor);
 std::string input_unit(const Model& model, std::string_view name);
 
+// Throws ModelError (T607) for an input that is cubic between its points: rows of data are not.
+void check_interpolation(const Model& model, const std::string& input);
+
 // Whether what a row gives of an input is in force until the next row.
 bool is_held(const Model& model, std::string_view input);
 

@@ -60,27 +60,41 @@ ChiSquareInterval chi_square_interval(double probability, double degrees) {
           chi_square_quantile(1.0 - outside, degrees) / degrees};
 }
 
-double whiteness(std::span<const double> series) {
-  constexpr int lags = 20;
-  double mean = 0.0, count = 0.0;
-  for (double v : series)
-    if (std::isfinite(v)) mean += v, count += 1.0;
-  if (count < 5.0 * lags) return std::numeric_limits<double>::quiet_NaN();
-  mean /= count;
-  double variance = 0.0;
-  for (double v : series)
-    if (std::isfinite(v)) variance += (v - mean) * (v - mean);
-  if (!(variance > 0.0)) return std::numeric_limits<double>::quiet_NaN();
+void Whiteness::add(double value) {
+  const bool there = std::isfinite(value);
+  if (there && count_ == 0.0) offset_ = value;
+  const double v = value - offset_;
+  if (there) {
+    count_ += 1.0, sum_ += v, squares_ += v * v;
+    for (std::size_t lag = 1; lag <= std::min(lags, seen_); ++lag)
+      if (const double before = last_[(next_ + lags - lag) % lags]; std::isfinite(before)) {
+        Pairs& p = pairs_[lag - 1];
+        p.count += 1.0, p.products += v * before, p.sum += v + before;
+      }
+  }
+  last_[next_] = there ? v : std::numeric_limits<double>::quiet_NaN();
+  next_ = (next_ + 1) % lags;
+  ++seen_;
+}
+
+double Whiteness::probability() const {
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  if (count_ < 5.0 * static_cast<double>(lags)) return nothing;
+  const double mean = sum_ / count_, variance = squares_ - count_ * mean * mean;
+  if (!(variance > 0.0)) return nothing;
   double statistic = 0.0;
   for (std::size_t lag = 1; lag <= lags; ++lag) {
-    double sum = 0.0;
-    for (std::size_t k = lag; k < series.size(); ++k)
-      if (std::isfinite(series[k]) && std::isfinite(series[k - lag]))
-        sum += (series[k] - mean) * (series[k - lag] - mean);
-    const double r = sum / variance;
-    statistic += r * r / (count - static_cast<double>(lag));
+    const Pairs& p = pairs_[lag - 1];
+    const double r = (p.products - mean * p.sum + p.count * mean * mean) / variance;
+    statistic += r * r / (count_ - static_cast<double>(lag));
   }
-  return chi_square_above(count * (count + 2.0) * statistic, lags);
+  return chi_square_above(count_ * (count_ + 2.0) * statistic, static_cast<double>(lags));
+}
+
+double whiteness(std::span<const double> series) {
+  Whiteness w;
+  for (double v : series) w.add(v);
+  return w.probability();
 }
 
 }  // namespace tellegen

@@ -1,6 +1,8 @@
 // The few distributions that estimators are judged by.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <span>
 
 namespace tellegen {
@@ -17,7 +19,23 @@ struct ChiSquareInterval {
 ChiSquareInterval chi_square_interval(double probability, double degrees);
 
 // Probability of autocorrelations as large as these, were the series white (Ljung and Box, 20 lags); NaN
-// entries are left out. NaN where the series is too short to tell.
+// entries are left out. NaN where the series is too short to tell. In the memory of the lags.
+class Whiteness {
+ public:
+  void add(double value);
+  double probability() const;
+
+ private:
+  static constexpr std::size_t lags = 20;
+  // Of values less the first, which keeps the digits of a series far from zero.
+  struct Pairs {
+    double count = 0.0, products = 0.0, sum = 0.0;  // sum: of both
+  };
+  std::array<Pairs, lags> pairs_{};
+  std::array<double, lags> last_{};  // the value of k rows ago at (next_ - k) mod lags
+  std::size_t next_ = 0, seen_ = 0;
+  double offset_ = 0.0, count_ = 0.0, sum_ = 0.0, squares_ = 0.0;
+};
 double whiteness(std::span<const double> series);
 
 }  // namespace tellegen

@@ -95,6 +95,10 @@ class TwinModel {
   // F, by rows, at the point last evaluated.
   void rate_slopes_at(SlopeRows& by_state);
 
+  // What the last evaluation found for w: the next begins there, so it is part of what a run has come to.
+  const Vector& algebraic() const { return w_; }
+  void set_algebraic(const Vector& w) { w_ = w; }
+
   Vector start() const;
   Matrix start_covariance() const;
 

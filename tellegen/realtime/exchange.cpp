@@ -126,14 +126,15 @@ bool SequenceCheck::fresh(std::uint64_t sequence, PacketCounts& counts) {
 }
 
 Exchange::Exchange(std::optional<Address> listen, std::optional<Address> send, std::size_t inputs,
-                   std::size_t outputs, AllowedSender allowed)
+                   std::size_t outputs, AllowedSender allowed, bool missing)
     : listen_(std::move(listen)),
       send_(std::move(send)),
       inputs_(inputs),
       arriving_(inputs),
       in_bytes_(TELLEGEN_PACKET_SIZE(inputs)),
       out_bytes_(TELLEGEN_PACKET_SIZE(outputs)),
-      anybody_(allowed.who == AllowedSender::Who::anybody) {
+      anybody_(allowed.who == AllowedSender::Who::anybody),
+      missing_(missing) {
   if (allowed.address) {
     pinned_ = true;
     sender_ = {allowed.address->name, allowed.address->size, 0};
@@ -246,8 +247,8 @@ bool Exchange::receive() {
     const auto room = static_cast<unsigned>(arriving_.size());
     const bool good = static_cast<std::size_t>(size) == in_bytes_.size() &&
                       tellegen_packet_read(in_bytes_.data(), in_bytes_.size(), &head, arriving_.data(), room);
-    if (!good ||
-        !std::all_of(arriving_.begin(), arriving_.end(), [](double v) { return std::isfinite(v); })) {
+    if (!good || !std::all_of(arriving_.begin(), arriving_.end(),
+                              [&](double v) { return std::isfinite(v) || (missing_ && std::isnan(v)); })) {
       ++counts_.malformed;
       continue;
     }

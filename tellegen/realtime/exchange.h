@@ -61,9 +61,10 @@ class SequenceCheck {
 
 class Exchange {
  public:
-  // Throws ModelError: T551 where a socket cannot be opened, T552 for more values than a packet holds.
+  // `missing`: a value that is NaN is one that is missing, not a malformed packet. Throws ModelError: T551
+  // where a socket cannot be opened, T552 for more values than a packet holds.
   Exchange(std::optional<Address> listen, std::optional<Address> send, std::size_t inputs,
-           std::size_t outputs, AllowedSender allowed = {});
+           std::size_t outputs, AllowedSender allowed = {}, bool missing = false);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -94,7 +95,7 @@ class Exchange {
   std::uint64_t sent_ = 0, in_force_ = 0;  // sequence numbers
   SequenceCheck sequence_;
   PacketCounts counts_;
-  bool anybody_ = false, pinned_ = false;
+  bool anybody_ = false, pinned_ = false, missing_ = false;
   Sender sender_, first_foreign_;
 };
 

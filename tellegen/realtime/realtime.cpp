@@ -32,18 +32,40 @@ std::vector<LinearUnit> input_units(const Model& model, const std::vector<std::s
   return scales;
 }
 
-// An input that has not changed is left alone: to some integrators a new value is an event.
-void apply(PacedTask& task, std::span<const double> inputs, std::vector<double>& applied) {
-  for (std::size_t k = 0; k < applied.size(); ++k) {
-    if (inputs[k] == applied[k]) continue;
-    applied[k] = inputs[k];
-    task.integrator.set_input(static_cast<int>(k), task.inputs[k](inputs[k]));
-  }
-}
-
 void to_units(const std::vector<LinearUnit>& scales, std::span<double> row) {
   for (std::size_t k = 0; k < row.size(); ++k) row[k] = scales[k](row[k]);
 }
+
+class IntegratorWork : public PacedWork {
+ public:
+  explicit IntegratorWork(PacedTask& task)
+      : task_(task), applied_(task.inputs.size(), std::numeric_limits<double>::quiet_NaN()) {}
+  // An input that has not changed is left alone: to some integrators a new value is an event.
+  void receive(std::span<const double> values) override {
+    for (std::size_t k = 0; k < applied_.size(); ++k) {
+      if (values[k] == applied_[k]) continue;
+      applied_[k] = values[k];
+      task_.integrator.set_input(static_cast<int>(k), task_.inputs[k](values[k]));
+    }
+  }
+  bool advance(std::span<double> row) override {
+    ++periods_;
+    const bool whole = task_.integrator.advance(1, row.data()) == 1;
+    if (!whole && !ended()) return false;
+    to_units(task_.outputs, row);
+    return whole;
+  }
+  double time() const override { return ended().value_or(task_.period * static_cast<double>(periods_)); }
+  std::string failure() const override { return task_.integrator.failure(); }
+  std::optional<double> ended() const override {
+    return failure().empty() ? task_.integrator.ended() : std::nullopt;
+  }
+
+ private:
+  PacedTask& task_;
+  std::vector<double> applied_;
+  std::int64_t periods_ = 0;
+};
 
 }  // namespace
 
@@ -65,38 +87,40 @@ std::vector<double> LastRows::take() {
 
 RealtimeReport run_paced(PacedTask& task, LastRows& rows, Exchange* exchange, Clock& clock,
                          const std::atomic<bool>& stop) {
+  IntegratorWork work(task);
+  return run_paced(work, task.period, task.periods, rows, exchange, clock, stop);
+}
+
+RealtimeReport run_paced(PacedWork& work, double period, std::int64_t periods, LastRows& rows,
+                         Exchange* exchange, Clock& clock, const std::atomic<bool>& stop) {
   const FlushDenormals flush;
   RealtimeReport report;
-  report.period = task.period;
-  std::vector<double> applied(task.inputs.size(), std::numeric_limits<double>::quiet_NaN());
+  report.period = period;
   std::int64_t execution = 0;
   // A period from now, so that the first begins with a sleep as all others do.
-  const std::int64_t start = clock.now() + std::llround(1e9 * task.period);
+  const std::int64_t start = clock.now() + std::llround(1e9 * period);
   const auto planned = [&](std::int64_t k) {
-    return start + std::llround(1e9 * task.period * static_cast<double>(k));
+    return start + std::llround(1e9 * period * static_cast<double>(k));
   };
-  for (std::int64_t k = 0; k < task.periods; ++k) {
+  for (std::int64_t k = 0; k < periods; ++k) {
     while (!stop && clock.now() < planned(k)) clock.sleep_until(planned(k));
     if (stop) {
       report.interrupted = true;
       break;
     }
     const std::int64_t begin = clock.now();
-    if (exchange && exchange->receive()) apply(task, exchange->inputs(), applied);
+    if (exchange && exchange->receive()) work.receive(exchange->inputs());
     const std::span<double> row = rows.next();
-    double reached = task.period * static_cast<double>(k + 1);
-    if (task.integrator.advance(1, row.data()) < 1) {
-      report.failure = task.integrator.failure();
-      if (report.failure.empty()) report.ended = task.integrator.ended();
+    if (!work.advance(row)) {
+      report.failure = work.failure();
+      if (report.failure.empty()) report.ended = work.ended();
       if (!report.ended) {
         rows.forget_last();
         break;
       }
-      reached = *report.ended;
     }
-    to_units(task.outputs, row);
     if (!report.ended) rows.publish();  // the last row of such a run has a time of its own
-    if (exchange) exchange->send(reached, row);
+    if (exchange) exchange->send(work.time(), row);
     const std::int64_t end = clock.now();
     report.lateness.add(begin - planned(k));
     report.execution.add(end - begin);
@@ -106,7 +130,7 @@ RealtimeReport run_paced(PacedTask& task, LastRows& rows, Exchange* exchange, Cl
     if (report.ended) break;
   }
   report.execution_seconds = 1e-9 * static_cast<double>(execution);
-  report.kept_from = task.period * static_cast<double>(rows.first());
+  report.kept_from = period * static_cast<double>(rows.first());
   if (exchange) {
     report.packets = exchange->counts();
     report.foreign_sender = exchange->foreign_sender();

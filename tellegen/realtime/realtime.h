@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,20 @@ namespace tellegen {
 struct LinearUnit {
   double slope = 1.0, offset = 0.0;
   double operator()(double x) const { return slope * x + offset; }
+};
+
+// What is done in the periods: a simulation's steps, or those of a twin.
+class PacedWork {
+ public:
+  virtual ~PacedWork() = default;
+  // Values that have just come, in their units.
+  virtual void receive(std::span<const double> values) = 0;
+  // One period: its row, in the outputs' units. False where there is none: failure() says why, or the model
+  // has ended.
+  virtual bool advance(std::span<double> row) = 0;
+  virtual double time() const = 0;  // of the last row
+  virtual std::string failure() const = 0;
+  virtual std::optional<double> ended() const { return std::nullopt; }
 };
 
 struct PacedTask {
@@ -94,7 +109,10 @@ struct RealtimeReport {
   std::string text() const;
 };
 
-// The loop. `rows` has the row of t = 0; `exchange` may be absent.
+// The loop; `exchange` may be absent.
+RealtimeReport run_paced(PacedWork& work, double period, std::int64_t periods, LastRows& rows,
+                         Exchange* exchange, Clock& clock, const std::atomic<bool>& stop);
+// Of a simulation: `rows` has the row of t = 0.
 RealtimeReport run_paced(PacedTask& task, LastRows& rows, Exchange* exchange, Clock& clock,
                          const std::atomic<bool>& stop);
 

@@ -1,0 +1,155 @@
+// Numbers as bytes, for checkpoints: as this machine has them, little-endian like all we run on.
+//
+//   seal: magic (8), version (4), fingerprint (8), size of the payload (8), payload, its hash (8)
+#pragma once
+
+#include <Eigen/Core>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace tellegen {
+
+static_assert(std::endian::native == std::endian::little);
+
+// FNV-1a, 64 bits.
+class Fingerprint {
+ public:
+  void bytes(const void* from, std::size_t size) {
+    const auto* p = static_cast<const unsigned char*>(from);
+    for (std::size_t k = 0; k < size; ++k) value_ = (value_ ^ p[k]) * 0x100000001b3ull;
+  }
+  void text(std::string_view text) {
+    bytes(text.data(), text.size());
+    bytes("", 1);
+  }
+  void number(double value) { bytes(&value, sizeof value); }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325ull;
+};
+
+class ByteWriter {
+ public:
+  template <class T>
+  void put(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void text(std::string_view text) {
+    put(static_cast<std::uint64_t>(text.size()));
+    bytes_ += text;
+  }
+  void numbers(const std::vector<double>& list) {
+    text({reinterpret_cast<const char*>(list.data()), list.size() * sizeof(double)});
+  }
+  void vector(const Eigen::VectorXd& v) { matrix(v); }
+  void matrix(const Eigen::MatrixXd& m) {
+    put(static_cast<std::uint64_t>(m.rows()));
+    put(static_cast<std::uint64_t>(m.cols()));
+    bytes_.append(reinterpret_cast<const char*>(m.data()),
+                  static_cast<std::size_t>(m.size()) * sizeof(double));
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+// What is not there leaves its target alone; good() says so.
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
+  bool good() const { return good_; }
+  bool at_end() const { return bytes_.empty(); }
+
+  template <class T>
+  void get(T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (const char* from = take(sizeof value)) std::memcpy(&value, from, sizeof value);
+  }
+  void text(std::string& into) {
+    std::uint64_t size = 0;
+    get(size);
+    if (const char* from = take(size)) into.assign(from, size);
+  }
+  void characters(std::vector<char>& into) {
+    std::string text_read;
+    text(text_read);
+    into.assign(text_read.begin(), text_read.end());
+  }
+  void numbers(std::vector<double>& into) {
+    std::uint64_t size = 0;
+    get(size);
+    if (const char* from = take(size)) {
+      into.resize(size / sizeof(double));
+      std::memcpy(into.data(), from, into.size() * sizeof(double));
+    }
+  }
+  void vector(Eigen::VectorXd& into) {
+    Eigen::MatrixXd m;
+    matrix(m);
+    into = m.cols() == 1 ? Eigen::VectorXd(m.col(0)) : Eigen::VectorXd();
+  }
+  void matrix(Eigen::MatrixXd& into) {
+    std::uint64_t rows = 0, columns = 0;
+    get(rows), get(columns);
+    if (rows > 1'000'000'000 || columns > 1'000'000'000) good_ = false;
+    if (const char* from = take(rows * columns * sizeof(double))) {
+      into.resize(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns));
+      std::memcpy(into.data(), from, rows * columns * sizeof(double));
+    }
+  }
+
+ private:
+  const char* take(std::uint64_t size) {
+    good_ = good_ && size <= bytes_.size();
+    if (!good_) return nullptr;
+    const char* from = bytes_.data();
+    bytes_.remove_prefix(size);
+    return from;
+  }
+  std::string_view bytes_;
+  bool good_ = true;
+};
+
+inline std::string sealed(std::string_view magic, std::uint32_t version, std::uint64_t fingerprint,
+                          const std::string& payload) {
+  ByteWriter out;
+  out.put(version), out.put(fingerprint), out.text(payload);
+  Fingerprint hash;
+  hash.bytes(payload.data(), payload.size());
+  out.put(hash.value());
+  return std::string(magic) + out.bytes();
+}
+
+struct Sealed {
+  std::string problem;  // empty: as it was written
+  std::uint32_t version = 0;
+  std::uint64_t fingerprint = 0;
+  std::string payload;
+};
+inline Sealed unsealed(std::string_view magic, std::string_view bytes) {
+  Sealed seal;
+  if (!bytes.starts_with(magic)) {
+    seal.problem = "it is none";
+    return seal;
+  }
+  ByteReader in(bytes.substr(magic.size()));
+  std::uint64_t hash = 0;
+  in.get(seal.version), in.get(seal.fingerprint), in.text(seal.payload), in.get(hash);
+  Fingerprint found;
+  found.bytes(seal.payload.data(), seal.payload.size());
+  if (!in.good())
+    seal.problem = "it is incomplete";
+  else if (!in.at_end() || hash != found.value())
+    seal.problem = "it is damaged";
+  return seal;
+}
+
+}  // namespace tellegen

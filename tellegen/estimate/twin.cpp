@@ -1,0 +1,542 @@
+#include "tellegen/estimate/twin.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tellegen/estimate/byte_stream.h"
+#include "tellegen/estimate/statistics.h"
+#include "tellegen/estimate/time_base.h"
+#include "tellegen/estimate/widen.h"
+#include "tellegen/model/parameters.h"
+#include "tellegen/symbolic/print.h"
+
+namespace tellegen {
+namespace {
+
+constexpr std::int64_t longest_gap = 10'000'000;  // steps without a row; beyond that a clock has jumped
+
+// A filter has diverged where the readings of a sensor are, over many of them, further from what it
+// expects than its own uncertainty allows by this factor.
+constexpr std::size_t divergence_window = 200;
+constexpr double divergence_ratio = 100.0;  // of variances
+
+constexpr std::string_view checkpoint_magic = "TLGNTWIN";
+constexpr std::uint32_t checkpoint_version = 1;
+
+}  // namespace
+
+Twin::Twin(const Model& model, FollowOptions options)
+    : original_(model),
+      options_(std::move(options)),
+      entry_(find_estimator(options_.estimator.empty() ? model.estimation.estimator : options_.estimator,
+                            model.estimation.place)) {
+  check_noise(model, options_.sensors);
+  if (!(options_.step > 0.0))
+    throw ModelError(
+        {model.estimation.place, "T630", "a twin needs a step", {"give the step of the estimation"}});
+  if (options_.smooth && !entry_.smooths)
+    throw ModelError({model.estimation.place,
+                      "T624",
+                      fmt::format("no smoother can follow '{}'", entry_.name),
+                      {"use ekf or kf"}});
+  for (const std::string& input : options_.inputs) {
+    held_.push_back(is_held(model, input));
+    begins_at_inputs_ =
+        begins_at_inputs_ || std::any_of(model.parameters.begin(), model.parameters.end(),
+                                         [&](const ModelParameter& p) { return p.name == input; });
+  }
+  goes_back_ = options_.late > 0.0;
+  kept_ = static_cast<std::size_t>(std::ceil(options_.late / options_.step - close_enough)) + 1;
+  filter_options_.step = options_.step;
+  filter_options_.euler = options_.euler;
+  filter_options_.compile = options_.compile;
+  filter_options_.reduce = options_.reduce;
+  filter_options_.rows = options_.rows;
+  filter_options_.begins = options_.begins;
+  filter_options_.given = options_.given;
+  if (model.estimation.gate) filter_options_.gate = chi_square_quantile(*model.estimation.gate, 1.0);
+  if (begins_at_inputs_ && options_.given) {
+    first_inputs_.assign(options_.given, options_.given + options_.inputs.size());
+    build(begun_with(model, options_.inputs, first_inputs_));
+  } else {
+    build(model);
+  }
+}
+
+Twin::~Twin() = default;
+
+void Twin::build(const Model& model) {
+  TwinOptions twin;
+  twin.sensors = options_.sensors;
+  twin.unknowns = model.estimation.unknowns;
+  twin.inputs = options_.inputs;
+  twin.plain = entry_.plain;
+  twin.compile = options_.compile;
+  twin.listed_states = options_.reduce > 0    ? 0
+                       : options_.reduce == 0 ? full_filter_limit
+                                              : twin.listed_states;
+  filter_.reset();
+  fingerprint_.reset();
+  plant_ = std::make_unique<TwinModel>(model, twin);
+  first_algebraic_ = plant_->algebraic();
+  filter_ = entry_.make(*plant_, filter_options_);
+  begin();
+}
+
+// As before the first row.
+void Twin::begin() {
+  const std::size_t sensors = options_.sensors.size();
+  moments_.clear();
+  row_ = again_from_ = -1;
+  gone_log_likelihood_ = 0.0;
+  counts_ = {};
+  counts_.out_of_range.assign(sensors, 0);
+  counts_.stuck.assign(sensors, 0);
+  checks_.clear();
+  for (int s : options_.sensors) checks_.emplace_back(original_.outputs[s]);
+  recent_.assign(sensors, {});
+  innovations_ = {std::vector<double>(sensors, no_number), std::vector<double>(sensors, no_number),
+                  std::vector<char>(sensors, 0), 0.0};
+  quantities_known_ = diverged_ = false;
+  failure_.clear();
+  smoother_ = {};
+  smoothed_inputs_.clear();
+}
+
+void Twin::restart(const Vector& process_noise) {
+  plant_->set_algebraic(first_algebraic_);
+  filter_ = entry_.make(*plant_, filter_options_);
+  filter_->set_process_noise(process_noise);
+  begin();
+}
+
+const Vector& Twin::process_noise() const { return filter_->process_noise(); }
+std::string_view Twin::estimator() const { return entry_.name; }
+std::string Twin::executor() const { return filter_->executor(); }
+std::string Twin::remark() const { return filter_->remark(); }
+const std::vector<EstimatedQuantity>& Twin::described() const { return plant_->quantities(); }
+const Innovations& Twin::innovations() const { return innovations_; }
+
+bool Twin::fail(std::int64_t row, const std::string& reason) {
+  failure_ = fmt::format("at t = {:.6g} s {}", time(row), reason);
+  return false;
+}
+
+Twin::Pushed Twin::push(double t, std::span<const double> readings, std::span<const double> inputs) {
+  if (!failure_.empty()) return Pushed::failed;
+  if (row_ < 0) {
+    start_ = t;
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      if (std::isnan(inputs[k]))
+        throw ModelError({original_.estimation.place,
+                          "T630",
+                          fmt::format("the first row does not give the input '{}'", options_.inputs[k]),
+                          {"an input that is missing stays what it was; here it was nothing yet"}});
+    if (begins_at_inputs_ &&
+        !std::equal(inputs.begin(), inputs.end(), first_inputs_.begin(), first_inputs_.end())) {
+      first_inputs_.assign(inputs.begin(), inputs.end());
+      build(begun_with(original_, options_.inputs, inputs));
+    }
+  }
+  const double at = (t - start_) / options_.step, nearest = std::round(at);
+  if (!std::isfinite(at) || (!options_.nearest && std::abs(at - nearest) > close_enough)) {
+    ++counts_.beside;
+    return Pushed::beside;
+  }
+  ++counts_.rows;
+  const auto row = static_cast<std::int64_t>(std::clamp(nearest, -1e18, 1e18));
+  checked_.assign(readings.begin(), readings.end());
+  if (options_.check)
+    for (std::size_t s = 0; s < checked_.size(); ++s) {
+      ReadingCheck alone(original_.outputs[options_.sensors[s]]);
+      const ReadingVerdict verdict = (row > row_ ? checks_[s] : alone).see(t, checked_[s]);
+      counts_.out_of_range[s] += verdict == ReadingVerdict::out_of_range;
+      counts_.stuck[s] += verdict == ReadingVerdict::stuck;
+      if (verdict != ReadingVerdict::good) checked_[s] = no_number;
+    }
+  if (row <= row_) return push_old(row, checked_);
+  if (row_ >= 0 && row - row_ > longest_gap) {
+    fail(row_, fmt::format("the next row is {:.3g} s later: {} steps without readings", t - time(row_),
+                           row - row_));
+    return Pushed::failed;
+  }
+  if (!catch_up()) return Pushed::failed;
+
+  target_.assign(inputs.begin(), inputs.end());
+  if (row_ >= 0) {
+    origin_ = moments_.back().inputs;
+    for (std::size_t k = 0; k < target_.size(); ++k)
+      if (std::isnan(target_[k])) target_[k] = origin_[k];
+  }
+  const std::int64_t before = row_;
+  for (std::int64_t next = before + 1; next <= row; ++next) {
+    Moment& moment = next_moment(next);
+    moment.inputs = target_;
+    if (next == row) {
+      moment.readings = checked_;
+    } else {
+      // Steps between have inputs on the way to those of this row, and no readings.
+      ++counts_.empty;
+      moment.readings.assign(checked_.size(), no_number);
+      const double along = (time(next) - time(before)) / (time(row) - time(before));
+      for (std::size_t k = 0; k < target_.size(); ++k)
+        moment.inputs[k] = held_[k] ? origin_[k] : origin_[k] + (target_[k] - origin_[k]) * along;
+    }
+    if (!step_to(next)) return Pushed::failed;
+  }
+  return Pushed::taken;
+}
+
+// Where the oldest is no longer needed, its memory is used again.
+Twin::Moment& Twin::next_moment(std::int64_t row) {
+  if (moments_.size() > kept_) {
+    gone_log_likelihood_ += moments_.front().log_likelihood;
+    moments_.push_back(std::move(moments_.front()));
+    moments_.pop_front();
+  } else {
+    moments_.emplace_back();
+  }
+  Moment& moment = moments_.back();
+  moment.row = row;
+  moment.counted.assign(options_.sensors.size(), 0);
+  moment.log_likelihood = 0.0;
+  return moment;
+}
+
+// The newest moment has its inputs and readings.
+bool Twin::step_to(std::int64_t row) {
+  quantities_known_ = false;
+  Moment& moment = moments_.back();
+  if (moments_.size() > 1 && !predict(moments_[moments_.size() - 2], moment)) return false;
+  if (moments_.size() == 1) widen(*plant_, *filter_, row, options_.widenings);
+  if (options_.smooth)
+    smoothed_inputs_.insert(smoothed_inputs_.end(), moment.inputs.begin(), moment.inputs.end());
+  if (goes_back_) {
+    moment.belief = filter_->save();
+    moment.algebraic = plant_->algebraic();
+  }
+  row_ = row;
+  if (!correct(moment, moment.readings.data())) return false;
+  watch(moment);
+  return failure_.empty();
+}
+
+bool Twin::predict(const Moment& from, const Moment& to) {
+  rates_.resize(to.inputs.size());
+  for (std::size_t k = 0; k < rates_.size(); ++k)
+    rates_[k] = held_[k] ? 0.0 : (to.inputs[k] - from.inputs[k]) / options_.step;
+  if (options_.smooth) corrected_ = filter_->belief();
+  if (!filter_->predict(time(from.row), from.inputs.data(), rates_.data()))
+    return fail(to.row, "the model cannot be evaluated");
+  widen(*plant_, *filter_, to.row, options_.widenings);
+  if (options_.smooth)
+    smoother_.keep(static_cast<std::size_t>(to.row), corrected_, filter_->transition(), filter_->belief());
+  return true;
+}
+
+// `more`: what other readings of this step have said already.
+bool Twin::correct(Moment& moment, const double* readings, const Innovations* more) {
+  if (!filter_->correct(time(moment.row), moment.inputs.data(), readings, innovations_))
+    return fail(moment.row, "the innovation's covariance is singular");
+  if (more) {
+    moment.log_likelihood += innovations_.log_likelihood;
+    for (std::size_t s = 0; s < recent_.size(); ++s) {
+      if (!std::isnan(readings[s])) continue;
+      innovations_.value[s] = more->value[s];
+      innovations_.variance[s] = more->variance[s];
+      innovations_.refused[s] = more->refused[s];
+    }
+  } else {
+    moment.log_likelihood = innovations_.log_likelihood;
+  }
+  // A row is corrected again when a late reading belongs to it or to one before: each reading counts once.
+  for (std::size_t s = 0; s < recent_.size(); ++s) {
+    if (moment.counted[s] || std::isnan(innovations_.value[s])) continue;
+    moment.counted[s] = 1;
+    const double square = innovations_.value[s] * innovations_.value[s] / innovations_.variance[s];
+    Recent& recent = recent_[s];
+    if (recent.squares.size() < divergence_window) {
+      recent.squares.push_back(square);
+    } else {
+      recent.sum -= recent.squares[recent.next];
+      recent.squares[recent.next] = square;
+      recent.next = (recent.next + 1) % divergence_window;
+    }
+    recent.sum += square;
+  }
+  if (options_.corrected) options_.corrected(moment.row, innovations_);
+  return true;
+}
+
+void Twin::watch(const Moment& moment) {
+  if (options_.anyway) return;
+  for (std::size_t s = 0; s < recent_.size(); ++s) {
+    if (recent_[s].squares.size() < divergence_window ||
+        !(recent_[s].sum > divergence_ratio * static_cast<double>(divergence_window)))
+      continue;
+    fail(moment.row, fmt::format("the filter diverged: {} readings of '{}' in a row are {:.0f} "
+                                 "standard deviations off, on average",
+                                 divergence_window, original_.outputs[options_.sensors[s]].name,
+                                 std::sqrt(recent_[s].sum / static_cast<double>(divergence_window))));
+    diverged_ = true;
+    return;
+  }
+}
+
+Twin::Pushed Twin::push_old(std::int64_t row, std::span<const double> readings) {
+  const std::int64_t oldest = row_ + 1 - static_cast<std::int64_t>(moments_.size());
+  // The newest step may be read in several rows; before it there is a way back, or none.
+  if (row < oldest || (row < row_ && (!goes_back_ || row_ - row > static_cast<std::int64_t>(kept_)))) {
+    ++counts_.too_late;
+    return Pushed::too_late;
+  }
+  Moment& moment = moments_[static_cast<std::size_t>(row - oldest)];
+  bool any = false;
+  new_readings_.assign(readings.size(), no_number);
+  for (std::size_t s = 0; s < readings.size(); ++s) {
+    if (std::isnan(readings[s])) continue;
+    if (!std::isnan(moment.readings[s])) {
+      ++counts_.duplicate;
+      continue;
+    }
+    moment.readings[s] = new_readings_[s] = readings[s];
+    any = true;
+  }
+  if (!any) return Pushed::duplicate;
+  quantities_known_ = false;
+  if (row < row_) ++counts_.late;
+  if (goes_back_) {
+    again_from_ = again_from_ < 0 ? row : std::min(again_from_, row);
+    return row < row_ ? Pushed::late : Pushed::taken;
+  }
+  const Innovations before = innovations_;
+  if (!correct(moment, new_readings_.data(), &before)) return Pushed::failed;
+  watch(moment);
+  return failure_.empty() ? Pushed::taken : Pushed::failed;
+}
+
+// Does again what follows from readings that came late.
+bool Twin::catch_up() {
+  if (again_from_ < 0) return failure_.empty();
+  const std::int64_t from = std::exchange(again_from_, -1);
+  const std::int64_t oldest = row_ + 1 - static_cast<std::int64_t>(moments_.size());
+  for (auto k = static_cast<std::size_t>(from - oldest); k < moments_.size(); ++k) {
+    Moment& moment = moments_[k];
+    if (moment.row == from) {
+      filter_->restore(moment.belief);
+      plant_->set_algebraic(moment.algebraic);
+    } else {
+      if (!predict(moments_[k - 1], moment)) return false;
+      moment.belief = filter_->save();
+      moment.algebraic = plant_->algebraic();
+    }
+    if (!correct(moment, moment.readings.data())) return false;
+  }
+  watch(moments_.back());
+  return failure_.empty();
+}
+
+double Twin::log_likelihood() {
+  catch_up();
+  double sum = gone_log_likelihood_;
+  for (const Moment& m : moments_) sum += m.log_likelihood;
+  return sum;
+}
+
+const Belief& Twin::belief() {
+  catch_up();
+  return filter_->belief();
+}
+
+void Twin::read_quantities(const Vector& x, std::int64_t row, const double* inputs, Quantities& out) {
+  out.t = time(row);
+  plant_->quantities_at(x, out.t, inputs, out.mean, slopes_);
+}
+
+const Twin::Quantities& Twin::quantities() {
+  catch_up();
+  if (quantities_known_ || row_ < 0) return quantities_;
+  const Vector algebraic = plant_->algebraic();
+  read_quantities(filter_->mean(), row_, moments_.back().inputs.data(), quantities_);
+  filter_->deviations(slopes_, quantities_.deviation);
+  plant_->set_algebraic(algebraic);
+  quantities_known_ = true;
+  return quantities_;
+}
+
+std::vector<Twin::Quantities> Twin::forecast(std::span<const double> inputs, double horizon) {
+  std::vector<Quantities> coming;
+  if (!catch_up() && !diverged_) return coming;
+  if (row_ < 0) return coming;
+  const Belief now = filter_->save();
+  const Vector algebraic = plant_->algebraic();
+  const std::size_t width = options_.inputs.size();
+  const auto steps = static_cast<std::int64_t>(std::floor(horizon / options_.step + close_enough));
+  std::vector<double> at = moments_.back().inputs, next = at, rates(width);
+  bool good = true;
+  for (std::int64_t k = 0; k < steps && good; ++k) {
+    if (width > 0 && (static_cast<std::size_t>(k) + 1) * width <= inputs.size())
+      next.assign(inputs.begin() + static_cast<long>(static_cast<std::size_t>(k) * width),
+                  inputs.begin() + static_cast<long>((static_cast<std::size_t>(k) + 1) * width));
+    for (std::size_t i = 0; i < width; ++i) rates[i] = held_[i] ? 0.0 : (next[i] - at[i]) / options_.step;
+    good = filter_->predict(time(row_ + k), at.data(), rates.data());
+    at = next;
+    if (!good) break;
+    read_quantities(filter_->mean(), row_ + k + 1, at.data(), coming.emplace_back());
+    filter_->deviations(slopes_, coming.back().deviation);
+  }
+  filter_->restore(now);
+  plant_->set_algebraic(algebraic);
+  if (!good) coming.clear();
+  return coming;
+}
+
+void Twin::smooth(const std::function<void(std::int64_t row, const Quantities&)>& each) {
+  catch_up();
+  const std::size_t width = options_.inputs.size();
+  const Vector algebraic = plant_->algebraic();
+  Quantities out;
+  smoother_.run(filter_->belief(), [&](std::size_t row, const Belief& belief) {
+    read_quantities(filter_->states_of(belief), static_cast<std::int64_t>(row),
+                    smoothed_inputs_.data() + row * width, out);
+    filter_->deviations_in(belief, slopes_, out.deviation);
+    each(static_cast<std::int64_t>(row), out);
+  });
+  plant_->set_algebraic(algebraic);
+}
+
+// What makes a checkpoint one of this twin: equations, numbers, what is estimated how.
+std::uint64_t Twin::fingerprint() {
+  if (fingerprint_) return *fingerprint_;
+  Fingerprint print;
+  print.text(entry_.name);
+  for (double number : {options_.step, options_.late, filter_options_.gate}) print.number(number);
+  for (bool choice : {options_.nearest, options_.check, options_.euler, options_.anyway})
+    print.number(choice);
+  for (double number :
+       {static_cast<double>(options_.reduce), static_cast<double>(options_.rows), options_.begins})
+    print.number(number);
+  for (int s : options_.sensors) print.text(original_.outputs[s].name);
+  for (const std::string& input : options_.inputs) print.text(input);
+  for (char held : held_) print.number(held);
+  for (const TwinState& state : plant_->states()) {
+    print.text(state.name);
+    for (double number : {state.start, state.deviation, state.noise, state.rate_noise, state.keep})
+      print.number(number);
+  }
+  for (double noise : plant_->noise()) print.number(noise);
+  for (const EstimatedQuantity& q : plant_->quantities()) print.text(q.name);
+  const MinimalForm& form = plant_->form();
+  for (const auto* list : {&form.derivatives, &form.residuals, &plant_->reading_formulas()})
+    for (Expr e : *list) print.text(to_text(e));
+  for (double value : form.values) print.number(value);
+  fingerprint_ = print.value();
+  return *fingerprint_;
+}
+
+std::string Twin::checkpoint() {
+  catch_up();
+  ByteWriter out;
+  out.numbers(first_inputs_);
+  out.put(start_), out.put(row_), out.put(gone_log_likelihood_);
+  const Belief now = filter_->save();
+  out.vector(now.x), out.matrix(now.p), out.vector(plant_->algebraic());
+  out.vector(filter_->process_noise());
+  out.put(static_cast<std::uint64_t>(moments_.size()));
+  for (const Moment& m : moments_) {
+    out.put(m.row), out.put(m.log_likelihood);
+    out.vector(m.belief.x), out.matrix(m.belief.p), out.vector(m.algebraic);
+    out.numbers(m.readings), out.numbers(m.inputs);
+    out.text({m.counted.data(), m.counted.size()});
+  }
+  for (const ReadingCheck& check : checks_) out.put(check.state());
+  for (const Recent& r : recent_) {
+    out.numbers(r.squares);
+    out.put(static_cast<std::uint64_t>(r.next)), out.put(r.sum);
+  }
+  for (std::int64_t count :
+       {counts_.rows, counts_.late, counts_.too_late, counts_.duplicate, counts_.beside, counts_.empty})
+    out.put(count);
+  for (std::size_t s = 0; s < checks_.size(); ++s)
+    out.put(counts_.out_of_range[s]), out.put(counts_.stuck[s]);
+  out.numbers(innovations_.value), out.numbers(innovations_.variance);
+  out.text({innovations_.refused.data(), innovations_.refused.size()});
+  out.put(innovations_.log_likelihood);
+  out.text(failure_);
+  out.put(static_cast<std::uint64_t>(diverged_));
+  return sealed(checkpoint_magic, checkpoint_version, fingerprint(), out.bytes());
+}
+
+void Twin::restore(std::string_view bytes) {
+  const Place place{original_.file.string(), 0};
+  const Sealed seal = unsealed(checkpoint_magic, bytes);
+  const auto wrong = [&](std::string_view code, std::string message, std::string advice) {
+    return ModelError({place, std::string(code), std::move(message), {std::move(advice)}});
+  };
+  if (!seal.problem.empty())
+    throw wrong("T631", "the checkpoint cannot be used: " + seal.problem, "begin anew without it");
+  if (seal.version != checkpoint_version)
+    throw wrong("T631",
+                fmt::format("the checkpoint is of version {}, and this program writes {}", seal.version,
+                            checkpoint_version),
+                "continue it with the program that wrote it, or begin anew");
+  ByteReader in(seal.payload);
+  std::vector<double> first;
+  in.numbers(first);
+  const bool rebuild =
+      in.good() && !first.empty() && first != first_inputs_ && first.size() == options_.inputs.size();
+  if (rebuild) {
+    first_inputs_ = first;
+    build(begun_with(original_, options_.inputs, first));
+  }
+  if (seal.fingerprint != fingerprint())
+    throw wrong("T632", "the checkpoint is of another model, estimator or step",
+                "continue with the model file and the options of the run that wrote it");
+  begin();
+  in.get(start_), in.get(row_), in.get(gone_log_likelihood_);
+  Belief now;
+  Vector algebraic, noise;
+  in.vector(now.x), in.matrix(now.p), in.vector(algebraic), in.vector(noise);
+  std::uint64_t count = 0;
+  in.get(count);
+  for (std::uint64_t k = 0; k < count && in.good(); ++k) {
+    Moment& m = moments_.emplace_back();
+    in.get(m.row), in.get(m.log_likelihood);
+    in.vector(m.belief.x), in.matrix(m.belief.p), in.vector(m.algebraic);
+    in.numbers(m.readings), in.numbers(m.inputs);
+    in.characters(m.counted);
+  }
+  for (ReadingCheck& check : checks_) {
+    ReadingCheck::State state;
+    in.get(state);
+    check.set_state(state);
+  }
+  for (Recent& r : recent_) {
+    in.numbers(r.squares);
+    std::uint64_t next = 0;
+    in.get(next), in.get(r.sum);
+    r.next = next;
+  }
+  for (std::int64_t* number :
+       {&counts_.rows, &counts_.late, &counts_.too_late, &counts_.duplicate, &counts_.beside, &counts_.empty})
+    in.get(*number);
+  for (std::size_t s = 0; s < checks_.size(); ++s) in.get(counts_.out_of_range[s]), in.get(counts_.stuck[s]);
+  in.numbers(innovations_.value), in.numbers(innovations_.variance);
+  in.characters(innovations_.refused);
+  in.get(innovations_.log_likelihood);
+  in.text(failure_);
+  std::uint64_t diverged = 0;
+  in.get(diverged);
+  diverged_ = diverged != 0;
+  if (!in.good() || !in.at_end())
+    throw wrong("T631", "the checkpoint cannot be used: it is damaged", "begin anew without it");
+  filter_ = entry_.make(*plant_, filter_options_);
+  if (noise != filter_->process_noise()) filter_->set_process_noise(noise);
+  filter_->restore(now);
+  plant_->set_algebraic(algebraic);
+}
+
+}  // namespace tellegen
