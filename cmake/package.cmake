@@ -3,7 +3,12 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-add_library(tellegen_library SHARED tellegen/tellegen.cpp)
+get_property(FOLDERS GLOBAL PROPERTY TELLEGEN_FOLDERS)
+get_property(LINKS GLOBAL PROPERTY TELLEGEN_LINKS)
+list(TRANSFORM FOLDERS REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE OBJECTS)
+add_library(tellegen_library SHARED tellegen/tellegen.cpp ${OBJECTS})
+list(REMOVE_DUPLICATES LINKS)
+target_link_libraries(tellegen_library PRIVATE ${LINKS})
 set_target_properties(tellegen_library PROPERTIES OUTPUT_NAME tellegen EXPORT_NAME tellegen
                       VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
@@ -11,12 +16,6 @@ target_compile_definitions(tellegen_library PRIVATE TELLEGEN_VERSION="${PROJECT_
 target_compile_features(tellegen_library PUBLIC cxx_std_20)
 target_include_directories(tellegen_library PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-get_property(FOLDERS GLOBAL PROPERTY TELLEGEN_FOLDERS)
-target_link_libraries(tellegen_library PRIVATE ${FOLDERS})
-# Whoever links the library may call whatever its headers declare, used here or not.
-list(JOIN FOLDERS "," WHOLE)
-set_target_properties(tellegen_library PROPERTIES LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${WHOLE}")
-
 # The public headers: tellegen.h and what it includes.
 set(HEADERS tellegen/tellegen.h)
 set(NEXT ${HEADERS})

@@ -421,8 +421,8 @@ class SystemBuilder {
 
 EquationSystem build_system(const Model& model) {
   EquationSystem system = SystemBuilder(model).build();
-  // Sums are ordered by the age of their terms: symbols of columns are made here, in order, so that it does not
-  // matter which output asks for which column first.
+  // Sums are ordered by the age of their terms: symbols of columns are made here, in order, so that it does
+  // not matter which output asks for which column first.
   for (std::int32_t c = 0; c < system.size(); ++c) column_symbol(system, c);
   return system;
 }

@@ -24,7 +24,8 @@ Kind read_kind(Pool& pool, const std::vector<Domain>& domains, const std::filesy
                const std::string& name);
 std::vector<std::string> library_kinds(const std::filesystem::path& library);
 
-// $TELLEGEN_LIBRARY, or library/ beside or above the shared library or the program, or the one it was built from.
+// $TELLEGEN_LIBRARY, or library/ beside or above the shared library or the program, or the one it was built
+// from.
 std::filesystem::path library_folder();
 
 }  // namespace tellegen

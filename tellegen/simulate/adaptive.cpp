@@ -94,7 +94,8 @@ AdaptiveRun::AdaptiveRun(const Problem& problem, AdaptiveCompanion* companion)
   IDASetNonlinConvCoef(ida_.get(), 0.03);  // what Newton leaves over adds up from step to step
   IDASetMaxNumSteps(ida_.get(), 100000);   // between two samples
   IDASetId(ida_.get(), controlled_.get());
-  // Steps are chosen by the states and conditions: potentials behind a blocking diode jump, however short the step.
+  // Steps are chosen by the states and conditions: potentials behind a blocking diode jump, however short the
+  // step.
   IDASetSuppressAlg(ida_.get(), true);
   solver_.reset(SUNLinSol_KLU(y_.get(), matrix_.get(), context));
   IDASetLinearSolver(ida_.get(), solver_.get(), matrix_.get());

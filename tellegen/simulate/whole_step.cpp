@@ -598,8 +598,7 @@ void WholeStep::hold(std::span<const double> held) {
   bool factors = false;
   for (std::size_t k = 0; k < held.size(); ++k) {
     double& value = loop_.registers()[registers_.held[k]];
-    factors =
-        factors || (value != held[k] && loop_.program().inputs[registers_.held[k]].section == 0);
+    factors = factors || (value != held[k] && loop_.program().inputs[registers_.held[k]].section == 0);
     value = held[k];
   }
   if (factors) loop_.prepare();

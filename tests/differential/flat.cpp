@@ -71,8 +71,8 @@ int Flat::compile(const Tree& tree) {
   if (f == "if") return branch(compile(*a.at(0)), a.at(1).get(), a.at(2).get(), 0.0);
   if (f == "and" || f == "or") {
     const int first = compile(*a.at(0));
-    const int both = f == "and" ? branch(first, a.at(1).get(), nullptr, 0.0)
-                                : branch(first, nullptr, a.at(1).get(), 1.0);
+    const int both =
+        f == "and" ? branch(first, a.at(1).get(), nullptr, 0.0) : branch(first, nullptr, a.at(1).get(), 1.0);
     return put(Op::truth, both);
   }
   std::vector<int> at;
@@ -87,9 +87,9 @@ int Flat::compile(const Tree& tree) {
   }
   if (at.size() == 2) {
     static const std::map<std::string, Op> binary{
-        {"+", Op::add},         {"-", Op::subtract},        {"*", Op::multiply},        {"/", Op::divide},
-        {"^", Op::power},       {"gt", Op::greater},        {"ge", Op::greater_equal},  {"eq", Op::equal},
-        {"ne", Op::unequal},    {"mod", Op::modulo},        {"atan2", Op::arc_tangent}, {"hypot", Op::hypotenuse}};
+        {"+", Op::add},      {"-", Op::subtract}, {"*", Op::multiply},        {"/", Op::divide},
+        {"^", Op::power},    {"gt", Op::greater}, {"ge", Op::greater_equal},  {"eq", Op::equal},
+        {"ne", Op::unequal}, {"mod", Op::modulo}, {"atan2", Op::arc_tangent}, {"hypot", Op::hypotenuse}};
     if (f == "lt") return put(Op::greater, at[1], at[0]);
     if (f == "le") return put(Op::greater_equal, at[1], at[0]);
     if (const auto found = binary.find(f); found != binary.end()) return put(found->second, at[0], at[1]);

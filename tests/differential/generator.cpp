@@ -96,14 +96,22 @@ const std::vector<Words>& domains() {
 // The same number as a quantity, in a unit that people use for it; numbers of no such unit stay.
 std::string unit_of(Random& random, const std::string& of) {
   static const std::map<std::string, std::vector<std::string>> known{
-      {"electrical.resistor.R", {"ohm", "mohm", "kohm"}},  {"electrical.capacitor.C", {"F", "mF", "uF"}},
-      {"electrical.capacitor.v0", {"V", "mV"}},            {"electrical.inductor.L", {"H", "mH"}},
-      {"electrical.inductor.i0", {"A", "mA"}},             {"thermal.resistor.R", {"K/W", "mK/W"}},
-      {"thermal.capacitor.C", {"J/K", "kJ/K"}},            {"rotational.inertia.J", {"kg m2"}},
-      {"rotational.inertia.w0", {"rad/s", "rpm"}},         {"translational.mass.m", {"kg", "g"}},
-      {"hydraulic.accumulator.p0", {"Pa", "kPa", "bar"}},  {"hydraulic.pressure_source.dp", {"kPa"}},
-      {"signals.first_order.T", {"s", "ms"}},              {"signals.pwm.period", {"s", "ms"}},
-      {"signals.sample_hold.period", {"s", "ms"}},         {"electrical.ideal_diode.Vf", {"V", "mV"}},
+      {"electrical.resistor.R", {"ohm", "mohm", "kohm"}},
+      {"electrical.capacitor.C", {"F", "mF", "uF"}},
+      {"electrical.capacitor.v0", {"V", "mV"}},
+      {"electrical.inductor.L", {"H", "mH"}},
+      {"electrical.inductor.i0", {"A", "mA"}},
+      {"thermal.resistor.R", {"K/W", "mK/W"}},
+      {"thermal.capacitor.C", {"J/K", "kJ/K"}},
+      {"rotational.inertia.J", {"kg m2"}},
+      {"rotational.inertia.w0", {"rad/s", "rpm"}},
+      {"translational.mass.m", {"kg", "g"}},
+      {"hydraulic.accumulator.p0", {"Pa", "kPa", "bar"}},
+      {"hydraulic.pressure_source.dp", {"kPa"}},
+      {"signals.first_order.T", {"s", "ms"}},
+      {"signals.pwm.period", {"s", "ms"}},
+      {"signals.sample_hold.period", {"s", "ms"}},
+      {"electrical.ideal_diode.Vf", {"V", "mV"}},
       {"electrical.coupled_inductors.L1", {"H", "mH"}}};
   const auto found = known.find(of);
   return found == known.end() ? "" : random.pick(found->second);

@@ -143,7 +143,8 @@ class Examination {
 
   void report() const {
     std::printf(
-        "%s: %d models, %d checked (%ld comparisons), %d refused, %d without a verdict, %d failed; seeds %llu "
+        "%s: %d models, %d checked (%ld comparisons), %d refused, %d without a verdict, %d failed; seeds "
+        "%llu "
         "to %llu, %.0f s, %.0f s of processor time\n",
         property_.name.c_str(), generated_, checked_, checks_, refusals_, unknowns_, failures_,
         static_cast<unsigned long long>(options_.seed),
@@ -161,10 +162,10 @@ class Examination {
     first_.try_emplace(v.tag, generated_);
     if (++kinds_[v.tag] > options_.most_failures) return;
     const bool shrinks = property_.shrinks && v.tag != "does not end" && !options_.until_failure;
-    const Draft small =
-        shrinks ? shrink(
-                      draft, [&](const Draft& d) { return guarded(property_, d); }, v.tag, 600)
-                : draft;
+    const Draft small = shrinks
+                            ? shrink(
+                                  draft, [&](const Draft& d) { return guarded(property_, d); }, v.tag, 600)
+                            : draft;
     const Verdict s = shrinks ? guarded(property_, small) : v;
     const std::string text = "property " + property_.name + ", seed " + std::to_string(seed) + ": " + s.tag +
                              "\nexpected " + s.expected + "\ngot      " + s.got + "\nat       " + s.where;

@@ -81,8 +81,8 @@ class Reference {
   const Tableau& tableau_;
   double step_;
   Flat residuals_, updates_, integrands_;
-  Eigen::VectorXd stages_;  // of the last step ...
-  double staged_ = 0.0;     // ... of this length; 0: it failed
+  Eigen::VectorXd stages_;                        // of the last step ...
+  double staged_ = 0.0;                           // ... of this length; 0: it failed
   Eigen::PartialPivLU<Eigen::MatrixXd> factors_;  // of the equations of a step ...
   double factored_step_ = 0.0;                    // ... of this length; 0: none
   std::vector<long> samples_;                     // taken so far, of each discrete variable

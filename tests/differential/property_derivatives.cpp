@@ -23,9 +23,9 @@ Slope extrapolated(double d1, double d2, double d3) {
 
 // Nothing switches with a variable, and the end does not move.
 bool smooth(const Draft& draft) {
-  static const std::vector<std::string> discrete{"signals.comparator", "signals.sample_hold", "signals.pwm",
-                                                 "signals.unit_delay", "signals.sampled_pi",
-                                                 "electrical.switch",  "electrical.ideal_diode"};
+  static const std::vector<std::string> discrete{
+      "signals.comparator", "signals.sample_hold", "signals.pwm",           "signals.unit_delay",
+      "signals.sampled_pi", "electrical.switch",   "electrical.ideal_diode"};
   for (const Part& part : draft.parts) {
     if (std::find(discrete.begin(), discrete.end(), part.kind) != discrete.end()) return false;
     for (const auto& [key, value] : part.values)

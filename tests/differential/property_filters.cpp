@@ -374,8 +374,7 @@ Verdict check_filters(const Draft& draft) {
       options.estimator = estimator;
       options.smooth = (estimator == "kf" || estimator == "ekf") && random.chance(0.5);
       options.compile = compiled;
-      const Textbook want =
-          kalman(grown, P0, q, noise, step, data.u, data.readings, estimator == "steady");
+      const Textbook want = kalman(grown, P0, q, noise, step, data.u, data.readings, estimator == "steady");
       options.anyway = true;
       const tellegen::Estimate got = estimate(model, record, options);
       if (!got.failure.empty()) return refused("estimate: " + got.failure.substr(0, 40));

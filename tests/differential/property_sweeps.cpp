@@ -64,8 +64,7 @@ Verdict check_sweeps(const Draft& draft) {
     for (std::size_t c = 0; c < want.size(); ++c) {
       const double got = sweep.values[k * sweep.names.size() + c];
       if (!(std::abs(got - want[c]) <= tolerance * (1 + std::abs(want[c]))))
-        return failed("a sample is not what a single run gives", want[c], got,
-                      sweep.names[c] + ", " + where);
+        return failed("a sample is not what a single run gives", want[c], got, sweep.names[c] + ", " + where);
       ++checks;
     }
   }

@@ -52,8 +52,8 @@ class Values {
   std::unique_ptr<Held> held_;
 };
 
-// d variable/d parameter at the end, with the sensitivity graph drawn beside the model and both run by `spec`:
-// [variable][parameter].
+// d variable/d parameter at the end, with the sensitivity graph drawn beside the model and both run by
+// `spec`: [variable][parameter].
 Outcome graph_text(const std::string& model, const RunSpec& spec, const std::vector<std::string>& variables,
                    const std::vector<std::string>& parameters);
 
