@@ -228,7 +228,8 @@ TEST(LevenbergMarquardt, goes_around_a_bend_and_stops_at_bounds) {
   EXPECT_TRUE(held.converged) << held.stopped;
   EXPECT_TRUE(held.at_bound[0]);
   EXPECT_NEAR(held.x[1], 0.25, 1e-5);
-  problem.upper = Eigen::Vector2d(0.5, 0.1);  // both of them at a bound: nothing is left to move
+  problem.lower = Eigen::Vector2d(0.5, -10.0);  // both end at a bound: nothing is left to move
+  problem.upper = Eigen::Vector2d(10.0, 0.1);
   const SquaresSearch corner = levenberg_marquardt(problem, Eigen::Vector2d(0.5, 0.1), 100);
   EXPECT_TRUE(corner.converged) << corner.stopped;
   EXPECT_TRUE(corner.at_bound[0] && corner.at_bound[1]);
