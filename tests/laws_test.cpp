@@ -172,7 +172,9 @@ TEST_P(Laws, power_balances_at_every_sample) {
 
 TEST_P(Laws, energy_is_accounted_for_by_the_models_own_method_and_nothing_else_changes) {
   // Sticking takes long to find out of its first microjoules.
-  SimulationOptions o = options("", GetParam() == "stick-slip-drive" ? 30000 : 1000);
+  SimulationOptions o = options("", GetParam() == "stick-slip-drive" ? 30000
+                                    : GetParam() == "pmsm-drive"     ? 2500
+                                                                     : 1000);
   const SimulationResult without = Simulation(model, o, {}).run();
   o.balance = Balance::on;
   const Model anew = running_model();  // a pool that has seen a run orders its sums otherwise
@@ -186,8 +188,6 @@ TEST_P(Laws, energy_is_accounted_for_by_the_models_own_method_and_nothing_else_c
     EXPECT_EQ(without.values, with.values);
   }
   EXPECT_LT(with.balance->power_error, 1e-9);
-  if (GetParam() == "pmsm-drive")
-    return;  // it idles at first: microjoules, of which each edge of its pwm costs some
   EXPECT_EQ(with.balance->warning(), "");
   EXPECT_EQ(with.balance->checked, o.method != "exact" && GetParam() != "choke") << with.balance->reason;
   EXPECT_LT(with.balance->error, 0.01);
@@ -216,7 +216,9 @@ TEST_P(Laws, whole_step_and_network_agree) {
     TestProblem p(model, o, {});
     const auto a = make(p, true), b = make(p, false);
     const Rows x = p.rows(*a), y = p.rows(*b);
-    EXPECT_LT(largest_difference(x, y, scales(p.system, x)), linear() ? 1e-10 : 1e-6) << method;
+    // A row where a source jumps has flows of storage from a short part of a step: rounding is divided by it.
+    const double of_linear = GetParam() == "cooling-loop" ? 1e-8 : 1e-10;
+    EXPECT_LT(largest_difference(x, y, scales(p.system, x)), linear() ? of_linear : 1e-6) << method;
   }
 }
 

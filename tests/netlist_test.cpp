@@ -200,6 +200,22 @@ TEST_P(EveryNetlist, agrees_with_ngspice) {
 INSTANTIATE_TEST_SUITE_P(Netlists, EveryNetlist, testing::ValuesIn(names()),
                          [](const auto& test) { return test.param; });
 
+// As it was found, with constant sources: ngspice 39 has 0.8110462 V and 1.869425 uV.
+TEST(NetlistCases, an_off_darlington_at_its_operating_point) {
+  const TestFolder folder;
+  put(folder / "off.cir",
+      "PNP darlington off\nV1 12 0 1\nV18 18 0 2\nQ13 14 13 12 QP\nQ15 14 18 13 QP\nR5 14 0 100K\n"
+      "C1 13 0 1p\n.MODEL QP PNP (BF=20 BR=0.02 IS=1.0E-14)\n.tran 1u 1m\n.end\n");
+  const SimulationResult run = simulated(read_netlist(folder / "off.cir"));
+  ASSERT_EQ(run.failure, "");
+  const auto last = [&](const std::string& name) {
+    const auto k = std::find(run.names.begin(), run.names.end(), name) - run.names.begin();
+    return run.values.at((run.t.size() - 1) * run.names.size() + static_cast<std::size_t>(k));
+  };
+  EXPECT_NEAR(last("V(13)"), 0.8110462, 1e-5);
+  EXPECT_NEAR(last("V(14)"), 1.869425e-6, 1e-9);
+}
+
 TEST(NetlistPage, has_a_row_for_every_netlist) {
   const std::string text = get(page);
   for (const std::string& name : names())

@@ -61,6 +61,23 @@ TEST_F(Synthesize, the_same_seed_gives_the_same_file) {
   EXPECT_TRUE(first.starts_with("t [s],S1 [K],S2 [K],S3 [K],arrival [s]\n"));
 }
 
+// R = 1, C = 0.2 behind sin(2 t): its closed form, with the input as a column of its own.
+TEST_F(Synthesize, a_sine_as_an_input_and_a_column_is_the_same_sine) {
+  const Ran ran = run({"--noiseless", "--output", path("d.csv")},
+                      TELLEGEN_SOURCE_DIR "/tests/regressions/sine-synthesize.toml");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Trajectory data = read_csv(path("d.csv"));
+  ASSERT_EQ(data.rows(), 21u);
+  const auto b = data.find("b"), u = data.find("u");
+  ASSERT_TRUE(b && u);
+  for (std::size_t k = 0; k < data.rows(); ++k) {
+    const double t = 0.05 * static_cast<double>(k);
+    EXPECT_NEAR(data.at(k, *u), std::sin(2 * t), 1e-12);
+    EXPECT_NEAR(data.at(k, *b),
+                (std::sin(2 * t) - 0.4 * std::cos(2 * t) + 0.4 * std::exp(-5 * t)) / (1 + 0.16), 2e-3);
+  }
+}
+
 TEST_F(Synthesize, set_gives_the_truth_another_number) {
   const Ran ran = run({"--set", "Q0=0 W", "--set", "T_air=350 K", "--noiseless", "--stop", "10 s", "--sample",
                        "10 s", "--step", "1 s", "--output", path("d.csv")});

@@ -228,6 +228,11 @@ TEST(LevenbergMarquardt, goes_around_a_bend_and_stops_at_bounds) {
   EXPECT_TRUE(held.converged) << held.stopped;
   EXPECT_TRUE(held.at_bound[0]);
   EXPECT_NEAR(held.x[1], 0.25, 1e-5);
+  problem.lower = Eigen::Vector2d(0.5, -10.0);  // both end at a bound: nothing is left to move
+  problem.upper = Eigen::Vector2d(10.0, 0.1);
+  const SquaresSearch corner = levenberg_marquardt(problem, Eigen::Vector2d(0.5, 0.1), 100);
+  EXPECT_TRUE(corner.converged) << corner.stopped;
+  EXPECT_TRUE(corner.at_bound[0] && corner.at_bound[1]);
 }
 
 // A resistance in series with R1 and C1, pulses of current held between rows. The readings are the closed
@@ -285,6 +290,16 @@ TEST(Calibrate, a_held_input_keeps_what_a_row_gives_until_the_next) {
     EXPECT_EQ(held.misfit, "") << method;
     expect_found(held, model);
   }
+  // Taken as straight lines from row to row, v1 is half a step ahead, which R1 and R0 make up for exactly: R1
+  // grows by exp(step/(2 R1 C1)), R0 shrinks by as much. No residual tells, so the setting must be honoured.
+  Model straight = model;
+  straight.inputs[0].interpolation = Interpolation::linear;
+  const StageResult other = calibrate(straight, record, stages, interpreted()).stages.front();
+  EXPECT_EQ(other.misfit, "");
+  const double more = 1.2e-3 * (std::exp(0.5 / 10.8) - 1.0);
+  EXPECT_NEAR(other.parameters[0].after, 1.8e-3 - more, 4.0 * other.parameters[0].deviation);
+  EXPECT_NEAR(other.parameters[1].after, 1.2e-3 + more, 4.0 * other.parameters[1].deviation);
+  EXPECT_GT(more, 10.0 * other.parameters[0].deviation);
 }
 
 TEST(Calibrate, a_record_of_any_time_begins_with_its_first_row) {

@@ -11,6 +11,7 @@ namespace {
 constexpr double record_level = 1e-3;           // probability of calling a good record inconsistent
 constexpr double seconds_between = 200 * 3600;  // false stretches
 constexpr double tolerated = 1.1;               // ratio of variances
+constexpr double gap_level = 0.01;              // of what lies between two stretches
 constexpr double tests_of_a_reading = 8.0;      // windows that begin at it, on average, twice
 
 // One sensor's innovations that are there, with sums up to each.
@@ -97,6 +98,14 @@ class InnovationScan {
     return degrees == 1 ? quantile_1_ : quantile_;
   }
 
+  // Whether readings that no window found are larger than chance makes one gap in a hundred.
+  bool wrong(std::size_t begin, std::size_t end) const {
+    double squares = 0.0, count = 0.0;
+    for (std::size_t k = begin; k < end; ++k)
+      if (!std::isinf(z_[k])) squares += z_[k] * z_[k], count += 1.0;
+    return squares > tolerated * count && chi_square_above(squares, count) < gap_level;
+  }
+
   // Stretches with no more between them than they are long are one.
   std::vector<Inconsistency> merged() {
     std::vector<Inconsistency> result;
@@ -109,13 +118,22 @@ class InnovationScan {
       }
       std::size_t end = k;
       while (end < count && flagged_[end]) ++end;
-      if (!parts.empty() &&
-          k - parts.back().second <=
-              std::max<std::size_t>(16, std::min(end - k, parts.back().second - parts.back().first)))
-        parts.back().second = end;
-      else
-        parts.emplace_back(k, end);
+      parts.emplace_back(k, end);
       k = end;
+    }
+    // What is wrong in between goes with both, however short they are: windows that begin with the worst
+    // readings leave the others to themselves.
+    for (std::size_t i = 0; i + 1 < parts.size();) {
+      const auto [begin, middle] = parts[i];
+      const auto [next, end] = parts[i + 1];
+      const bool near = next - middle <= std::max<std::size_t>(16, std::min(end - next, middle - begin));
+      if (!near && !wrong(middle, next)) {
+        ++i;
+        continue;
+      }
+      parts[i].second = end;
+      parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      if (i > 0) --i;  // it is longer now
     }
     for (const auto& [begin, end] : parts) {
       double sum = 0.0, squares = 0.0, n = 0.0;

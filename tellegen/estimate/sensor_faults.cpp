@@ -83,7 +83,7 @@ class SignatureBank : public CorrectionListener {
         else if (h.kind == FaultKind::drift)
           signature_[k] += record_.step * static_cast<double>(row_ - h.onset);
         else
-          signature_[k] += reading - zeros_[sensor];
+          signature_[k] += reading - innovation - zeros_[sensor];  // of what is measured, not of what is read
       }
       h.c += signature_[k] * innovation / variance;
       h.j += signature_[k] * signature_[k] / variance;
@@ -281,8 +281,6 @@ SensorFault described(const Attempt& attempt, const TwinModel& plant, const Isol
   fault.name = attempt.model.outputs[fault.sensor].name;
   fault.size = h.c / h.j;
   fault.deviation = 1.0 / std::sqrt(h.j);
-  // A scale was tested as a part of the reading, and is one of what is measured.
-  if (fault.kind == FaultKind::scale && fault.size < 0.9) fault.size /= 1.0 - fault.size;
   fault.onset = attempt.record.time(h.onset);
   fault.end = attempt.record.time(attempt.record.steps - 1);
   fault.statistic = h.statistic();

@@ -28,6 +28,7 @@ Eigen::VectorXd singular_values(const MatrixXd& a) {
 }
 
 SymmetricEigen symmetric_eigen(const MatrixXd& a) {
+  if (a.rows() == 0) return {};
   const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(a);
   return {eigen.eigenvalues(), eigen.eigenvectors()};
 }

@@ -11,6 +11,7 @@ namespace {
 constexpr int most_located = 8;         // events in one step that are looked for by bisection
 constexpr int most_followed = 20;       // changes at one event
 constexpr double shortest_part = 1e-7;  // of a step
+constexpr double look_ahead = 3e-4;     // likewise; shorter ones have rates of rounding
 
 }  // namespace
 
@@ -220,7 +221,7 @@ bool EventSteps::update(std::int64_t index, double t) {
 
 // The row at a jump, and what is sampled there, is of the values after it; update() comes back from there.
 bool EventSteps::look_behind_jump(double t) {
-  const double moment = shortest_part * problem_.step;
+  const double moment = look_ahead * problem_.step;
   if (staged_)
     forget_stage();
   else
