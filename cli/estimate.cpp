@@ -334,6 +334,13 @@ void follow_record(const EstimateRequest& request, const Model& model) {
     }
     const StreamedEstimate found = estimate_stream(model, stream, options);
     if (csv) csv->close();
+    if (StopSignals::asked() && request.data != "-") {
+      std::vector<std::string> details;
+      if (csv) details.push_back(fmt::format("what was estimated until then is in {}", partial.string()));
+      if (!request.checkpoint.empty())
+        details.push_back(fmt::format("--resume {} continues from there", request.checkpoint));
+      throw StudyError(request.file, fmt::format("interrupted after {} rows", found.estimate.rows), details);
+    }
     const bool whole = found.estimate.failure.empty();
     if (csv && whole && partial != request.output) fs::rename(partial, request.output);
     tell(request, model, found.record, found.estimate, csv && !whole ? partial.string() : "");
