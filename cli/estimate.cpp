@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
+#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -10,16 +12,20 @@
 #include "cli/known_first.h"
 #include "cli/model_file.h"
 #include "cli/progress.h"
+#include "cli/realtime.h"
 #include "cli/study_options.h"
 #include "cli/text.h"
 #include "cli/twin_report.h"
 #include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/estimate.h"
+#include "tellegen/estimate/estimate_stream.h"
 #include "tellegen/estimate/estimate_table.h"
 #include "tellegen/estimate/filter.h"
 #include "tellegen/estimate/sensor_faults.h"
+#include "tellegen/model/document.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/table.h"
+#include "tellegen/service/live_twin.h"
 
 namespace tellegen {
 namespace {
@@ -33,7 +39,8 @@ struct EstimateRequest {
   std::vector<std::string> set;
   double gate = 0.0, passes_tolerance = 1e-10;
   int passes = 1;
-  std::string reduce;
+  std::string reduce, checkpoint, every, resume, stop;
+  RealtimeRequest realtime;
   bool anyway = false, smooth = false, tune = false, interpret = false;
   TwinReportRequest report;
   CLI::Option* json_option = nullptr;
@@ -53,7 +60,33 @@ void check_request(const EstimateRequest& request) {
     if (!request.output.empty() && fs::equivalent(request.output, source, ignored))
       throw command_fault(tellegen_estimate, "T402", fmt::format("--output would replace '{}'", source),
                           {"this run reads it: choose another name"});
+  if (!request.checkpoint.empty())
+    check_writable({tellegen_estimate, "--checkpoint"}, request.checkpoint, {".twin"});
+  check_addresses(request.realtime);
   check_report(tellegen_estimate, request.report, {request.file, request.data, request.report.truth});
+}
+
+// What asks for the whole record; empty: nothing does.
+std::string needs_all(const EstimateRequest& request, const Model& model) {
+  if (request.smooth) return "--smooth";
+  if (request.tune) return "--tune";
+  if (request.passes > 1) return "--passes";
+  if (!request.report.report.empty()) return "--report";
+  if (!request.output.empty() && !request.output.ends_with(".csv") && !is_stream(request.output))
+    return "an HDF5 file";
+  return model.estimation.resample == "linear" ? "resample = \"linear\"" : "";
+}
+
+// Whether rows are followed one by one: data that come, a twin that is saved or continued, a large file.
+bool follows_rows(const EstimateRequest& request, const Model& model) {
+  constexpr std::uintmax_t large = std::uintmax_t{16} << 20;  // bytes
+  std::error_code none;
+  const bool asked = request.data == "-" || !request.checkpoint.empty() || !request.resume.empty();
+  const std::string whole = needs_all(request, model);
+  if (asked && !whole.empty())
+    throw command_fault(tellegen_estimate, "T401", fmt::format("{} needs the whole record", whole),
+                        {"rows from standard input, --checkpoint and --resume follow it row by row"});
+  return asked || (whole.empty() && fs::file_size(request.data, none) > large && !none);
 }
 
 // What the command line says goes before what the model says.
@@ -90,22 +123,17 @@ void print(const Model& model, const Record& record, const Estimate& e) {
   for (const std::string& complaint : wrong) fmt::print("{}\n", complaint);
   if (!wrong.empty()) fmt::print("\n");
   for (const std::string& remark : record.remarks) fmt::print("{}\n", remark);
-  const std::size_t width = e.quantities.size();
-  if (!e.t.empty()) {
+  if (!e.ranges.empty()) {
     TextTable table{{"estimated", "", "unit", "at the end", "sd", "lowest", "highest"}, {}};
     constexpr const char* what[] = {"state", "unknown", "sensor", "output"};
-    for (std::size_t q = 0; q < width; ++q) {
-      double low = INFINITY, high = -INFINITY;
-      for (std::size_t row = 0; row < e.t.size(); ++row) {
-        low = std::min(low, e.mean[row * width + q]);
-        high = std::max(high, e.mean[row * width + q]);
-      }
+    for (std::size_t q = 0; q < e.ranges.size(); ++q) {
       const std::string& unit = e.quantities[q].unit;
-      const std::size_t last = (e.t.size() - 1) * width + q;
+      const Estimate::Range& range = e.ranges[q];
       table.rows.push_back({e.quantities[q].name, what[static_cast<int>(e.quantities[q].what)], unit,
-                            brief_number(in_unit(e.mean[last], unit), 7),
-                            brief_number(deviation_in_unit(e.deviation[last], unit), 3),
-                            brief_number(in_unit(low, unit), 7), brief_number(in_unit(high, unit), 7)});
+                            brief_number(in_unit(range.end, unit), 7),
+                            brief_number(deviation_in_unit(range.deviation, unit), 3),
+                            brief_number(in_unit(range.lowest, unit), 7),
+                            brief_number(in_unit(range.highest, unit), 7)});
     }
     fmt::print("{}\n", to_text(table));
   }
@@ -144,7 +172,7 @@ nlohmann::ordered_json to_json(const EstimateRequest& request, const Model& mode
                               {"data", request.data},
                               {"estimator", e.estimator},
                               {"executor", e.executor},
-                              {"rows", e.t.size()},
+                              {"rows", e.rows},
                               {"step", record.step},
                               {"loop_seconds", e.loop_seconds},
                               {"log_likelihood", e.log_likelihood},
@@ -170,16 +198,14 @@ nlohmann::ordered_json to_json(const EstimateRequest& request, const Model& mode
     json["inconsistent"].push_back(
         {{"sensor", stretch.sensor}, {"from", stretch.from}, {"to", stretch.to}, {"ratio", stretch.ratio}});
   if (!e.reasons.empty()) json["reasons"] = e.reasons;
-  const std::size_t width = e.quantities.size();
   constexpr const char* what[] = {"state", "unknown", "sensor", "output"};
-  for (std::size_t q = 0; q < width && !e.t.empty(); ++q) {
+  for (std::size_t q = 0; q < e.ranges.size(); ++q) {
     const std::string& unit = e.quantities[q].unit;
-    const std::size_t last = (e.t.size() - 1) * width + q;
     json["estimated"].push_back({{"name", e.quantities[q].name},
                                  {"what", what[static_cast<int>(e.quantities[q].what)]},
                                  {"unit", unit},
-                                 {"end", in_unit(e.mean[last], unit)},
-                                 {"deviation", deviation_in_unit(e.deviation[last], unit)}});
+                                 {"end", in_unit(e.ranges[q].end, unit)},
+                                 {"deviation", deviation_in_unit(e.ranges[q].deviation, unit)}});
   }
   for (std::size_t s = 0; s < e.sensors.size(); ++s) {
     const SensorStatistics& a = e.sensors[s];
@@ -201,9 +227,7 @@ nlohmann::ordered_json to_json(const EstimateRequest& request, const Model& mode
   return json;
 }
 
-void estimate_command(const EstimateRequest& request) {
-  check_request(request);
-  const Model model = read_model_of(request);
+RecordOptions record_options(const EstimateRequest& request, const Model& model) {
   RecordOptions reading;
   reading.sensors = model.estimation.sensors;
   reading.inputs = model.estimation.inputs;
@@ -212,9 +236,10 @@ void estimate_command(const EstimateRequest& request) {
   reading.resample = model.estimation.resample;
   if (!request.window.empty())
     std::tie(reading.from, reading.to) = read_window({tellegen_estimate, "--window"}, request.window);
-  const Record record = read_record(model, request.data, reading);
-  if (!request.anyway)
-    require_known(request.file, model, record, {.states = true, .unknowns = model.estimation.unknowns});
+  return reading;
+}
+
+EstimateOptions estimate_options(const EstimateRequest& request) {
   EstimateOptions options;
   options.smooth = request.smooth;
   options.tune = request.tune;
@@ -224,31 +249,24 @@ void estimate_command(const EstimateRequest& request) {
   options.passes_tolerance = request.passes_tolerance;
   options.compile = !request.interpret;
   options.reduce = request.reduce.empty() ? 0 : request.reduce == "none" ? -1 : std::stol(request.reduce);
-  ProgressBar bar;
-  if (ProgressBar::watched()) options.progress = std::ref(bar);
-  const Estimate e = judged_estimate(model, record, options);
-  // What a filter that diverged had found is kept, under another name.
+  return options;
+}
+
+ModelError not_written(const std::runtime_error& error) {
+  return command_fault(tellegen_estimate, "T402", error.what());
+}
+
+// What is told, and what it means for the exit code. `kept`: the file with the rows.
+void tell(const EstimateRequest& request, const Model& model, const Record& record, const Estimate& e,
+          const std::string& kept) {
   const auto target = [&](const std::string& path) {
     return !e.failure.empty() && !is_stream(path) ? partial_path(path) : fs::path(path);
   };
-  try {
-    if (!request.output.empty()) {
-      const Trajectory table = table_of(e, model, record);
-      if (request.output.ends_with(".csv") || is_stream(request.output))
-        write_csv(target(request.output), table);
-      else
-        write_hdf5(target(request.output), table);
-    }
-    if (!request.json.empty())
+  if (!request.json.empty()) try {
       write_file(target(request.json), json_text(to_json(request, model, record, e)));
-  } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_estimate, "T402", error.what());
-  }
-  if (!request.report.report.empty()) {
-    TwinReportRequest report = request.report;
-    report.report = target(report.report).string();
-    write_twin_report(tellegen_estimate, report, model, estimate_part(model, record, e, report));
-  }
+    } catch (const std::runtime_error& error) {
+      throw not_written(error);
+    }
   if (request.json_option->count() > 0 && request.json.empty())
     fmt::print("{}", json_text(to_json(request, model, record, e)));
   else if (request.output.empty() || !is_stream(request.output))
@@ -256,9 +274,7 @@ void estimate_command(const EstimateRequest& request) {
   for (const std::string& warning : e.warnings) fmt::print(stderr, "warning: {}\n", warning);
   if (!e.failure.empty()) {
     std::vector<std::string> details = complaints(e);
-    if (!request.output.empty())
-      details.push_back(
-          fmt::format("what was estimated until then is in {}", target(request.output).string()));
+    if (!kept.empty()) details.push_back(fmt::format("what was estimated until then is in {}", kept));
     details.push_back(
         "the model or its noise does not explain the readings; check --estimate tells what can be known");
     throw StudyError(request.file, e.failure, details);
@@ -276,6 +292,197 @@ void estimate_command(const EstimateRequest& request) {
       if (!file.empty() && !is_stream(file)) fmt::print("wrote {}\n", file);
 }
 
+std::string read_checkpoint(const EstimateRequest& request) {
+  return request.resume.empty() ? "" : read_text(request.resume, {request.resume, 0});
+}
+
+std::function<void(const std::string&)> checkpoint_writer(const EstimateRequest& request) {
+  if (request.checkpoint.empty()) return {};
+  return [&request](const std::string& bytes) { write_file(request.checkpoint, bytes); };
+}
+
+double checkpoint_interval(const EstimateRequest& request) {
+  return request.every.empty() ? 0.0 : read_seconds({tellegen_estimate, "--every"}, request.every);
+}
+
+// Row by row: the file may be larger than the memory.
+void follow_record(const EstimateRequest& request, const Model& model) {
+  RecordStream stream(model, request.data, record_options(request, model));
+  if (!request.anyway && stream.outline().steps > 0)
+    require_known(request.file, model, stream.outline(),
+                  {.states = true, .unknowns = model.estimation.unknowns});
+  StreamOptions options;
+  options.estimate = estimate_options(request);
+  options.resume = read_checkpoint(request);
+  options.every = checkpoint_interval(request);
+  options.save = checkpoint_writer(request);
+  ProgressBar bar;
+  if (ProgressBar::watched()) options.estimate.progress = std::ref(bar);
+  const StopSignals signals;
+  options.stop = &StopSignals::asked();
+  std::unique_ptr<CsvStream> csv;
+  // The columns are known when the model is: the header is written before the first row.
+  const fs::path partial =
+      is_stream(request.output) ? fs::path(request.output) : partial_path(request.output);
+  try {
+    if (!request.output.empty()) {
+      options.columns = [&](const EstimateColumns& columns) {
+        csv = std::make_unique<CsvStream>(partial, columns.names(), columns.units());
+      };
+      options.row = [&](double t, std::span<const double> row) { csv->row(t, row); };
+      options.flush = [&] { csv->flush(); };
+    }
+    const StreamedEstimate found = estimate_stream(model, stream, options);
+    if (csv) csv->close();
+    if (StopSignals::asked() && request.data != "-") {
+      std::vector<std::string> details;
+      if (csv) details.push_back(fmt::format("what was estimated until then is in {}", partial.string()));
+      if (!request.checkpoint.empty())
+        details.push_back(fmt::format("--resume {} continues from there", request.checkpoint));
+      throw StudyError(request.file, fmt::format("interrupted after {} rows", found.estimate.rows), details);
+    }
+    const bool whole = found.estimate.failure.empty();
+    if (csv && whole && partial != request.output) fs::rename(partial, request.output);
+    tell(request, model, found.record, found.estimate, csv && !whole ? partial.string() : "");
+  } catch (const ModelError&) {
+    throw;
+  } catch (const StudyError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw not_written(error);
+  }
+}
+
+// As data come: packets against the wall clock, or lines of JSON on standard input and output.
+void follow_live(const EstimateRequest& request, const Model& model) {
+  if (!model.estimation.step)
+    throw command_fault(tellegen_estimate, "T633", "data that come have no interval yet",
+                        {"give the step: --step 100ms, or step in [estimate]"});
+  if (const std::string whole = needs_all(request, model); !whole.empty())
+    throw command_fault(tellegen_estimate, "T401", fmt::format("{} needs the whole record", whole),
+                        {"it is not there while data come"});
+  FollowOptions follow = follow_options(model, estimate_options(request), *model.estimation.step);
+  follow.check = true;
+  Twin twin(model, follow);
+  if (const std::string bytes = read_checkpoint(request); !bytes.empty()) twin.restore(bytes);
+  LiveColumns columns(model, follow, twin);
+  const LiveCheckpoints checkpoints{checkpoint_interval(request), checkpoint_writer(request)};
+  MonotonicClock clock;
+  const StopSignals signals;
+  RealtimeReport report;
+  std::string kept;
+  if (request.data == "-") {
+    report = run_lines(twin, columns, checkpoints, std::cin, std::cout, clock, StopSignals::asked());
+  } else {
+    const auto exchange =
+        open_exchange(request.realtime, columns.names_in().size(), columns.out().names().size(), true);
+    const auto list = [](const std::vector<std::string>& names, const std::vector<std::string>& units) {
+      std::vector<std::string> all;
+      for (std::size_t k = 0; k < names.size(); ++k) all.push_back(with_unit(names[k], units[k]));
+      return comma_list(all);
+    };
+    fmt::print(stderr, "{}, a period of {}\n", request.stop.empty() ? "until Ctrl-C" : "for " + request.stop,
+               duration_text(follow.step));
+    if (!request.realtime.listen.empty())
+      fmt::print(stderr, "readings and inputs from {}: {}\n", request.realtime.listen,
+                 list(columns.names_in(), columns.units_in()));
+    if (!request.realtime.send.empty())
+      fmt::print(stderr, "estimates to {}: {}\n", request.realtime.send,
+                 list(columns.out().names(), columns.out().units()));
+    LiveOptions options;
+    options.realtime = {.priority = request.realtime.priority, .lock_memory = request.realtime.lock_memory};
+    options.checkpoints = checkpoints;
+    if (!request.stop.empty())
+      options.periods =
+          std::llround(read_seconds({tellegen_estimate, "--stop"}, request.stop) / follow.step) + 1;
+    try {
+      std::unique_ptr<CsvStream> csv;
+      std::optional<StreamSink> sink;
+      const fs::path partial =
+          is_stream(request.output) ? fs::path(request.output) : partial_path(request.output);
+      if (!request.output.empty()) {
+        csv = std::make_unique<CsvStream>(partial, columns.out().names(), columns.out().units());
+        sink.emplace(*csv);
+      }
+      report = run_live(twin, columns, options, exchange.get(), clock, StopSignals::asked(),
+                        sink ? &*sink : nullptr);
+      if (csv) csv->close();
+      kept = partial.string();
+      if (csv && report.failure.empty() && partial != request.output)
+        fs::rename(partial, kept = request.output);
+    } catch (const ModelError&) {
+      throw;
+    } catch (const std::runtime_error& error) {
+      throw not_written(error);
+    }
+  }
+  if (request.json_option->count() > 0) {
+    nlohmann::ordered_json json{{"model", model.name},           {"file", request.file},
+                                {"estimator", twin.estimator()}, {"executor", twin.executor()},
+                                {"rows", twin.row() + 1},        {"failure", report.failure},
+                                {"realtime", to_json(report)}};
+    if (request.json.empty() && request.data != "-")
+      fmt::print("{}", json_text(json));
+    else if (!request.json.empty())
+      write_file(request.json, json_text(json));
+  }
+  fmt::print(stderr, "{}", report.text());
+  if (!report.failure.empty())
+    throw StudyError(request.file, report.failure,
+                     kept.empty() ? std::vector<std::string>{}
+                                  : std::vector{fmt::format("what was estimated until then is in {}", kept)});
+  if (const std::string reason = too_many_missed(request.realtime, report); !reason.empty())
+    throw StudyError(request.file, reason, {});
+}
+
+bool json_lines_come() {
+  int c = std::cin.peek();
+  while (c == ' ' || c == '\n' || c == '\r' || c == '\t') std::cin.get(), c = std::cin.peek();
+  return c == '{';
+}
+
+void estimate_command(const EstimateRequest& request) {
+  check_request(request);
+  const Model model = read_model_of(request);
+  if (request.data.empty() && !request.realtime.on)
+    throw command_fault(tellegen_estimate, "T401", "there are no data",
+                        {"--data F.csv, --data - for standard input, or --realtime with --listen"});
+  if (request.realtime.on && request.data.empty() && request.realtime.listen.empty())
+    throw command_fault(tellegen_estimate, "T401", "--realtime without --listen: nothing would be read", {});
+  if (request.realtime.on && !request.data.empty() && request.data != "-")
+    throw command_fault(tellegen_estimate, "T401", "--realtime and --data exclude each other",
+                        {"a record is followed as fast as it can be"});
+  if (request.realtime.on || (request.data == "-" && json_lines_come())) return follow_live(request, model);
+  if (follows_rows(request, model)) return follow_record(request, model);
+  const Record record = read_record(model, request.data, record_options(request, model));
+  if (!request.anyway)
+    require_known(request.file, model, record, {.states = true, .unknowns = model.estimation.unknowns});
+  EstimateOptions options = estimate_options(request);
+  ProgressBar bar;
+  if (ProgressBar::watched()) options.progress = std::ref(bar);
+  Estimate e = judged_estimate(model, record, options);
+  summarise(e);
+  // What a filter that diverged had found is kept, under another name.
+  const auto target = [&](const std::string& path) {
+    return !e.failure.empty() && !is_stream(path) ? partial_path(path) : fs::path(path);
+  };
+  if (!request.output.empty()) try {
+      const Trajectory table = table_of(e, model, record);
+      if (request.output.ends_with(".csv") || is_stream(request.output))
+        write_csv(target(request.output), table);
+      else
+        write_hdf5(target(request.output), table);
+    } catch (const std::runtime_error& error) {
+      throw not_written(error);
+    }
+  if (!request.report.report.empty()) {
+    TwinReportRequest report = request.report;
+    report.report = target(report.report).string();
+    write_twin_report(tellegen_estimate, report, model, estimate_part(model, record, e, report));
+  }
+  tell(request, model, record, e, request.output.empty() ? "" : target(request.output).string());
+}
+
 }  // namespace
 
 void add_estimate(CLI::App& command) {
@@ -284,9 +491,11 @@ void add_estimate(CLI::App& command) {
   std::string list;
   for (const EstimatorEntry& e : estimators()) list += (list.empty() ? "" : ", ") + std::string(e.name);
   command.add_option("FILE", r.file, "model file with [sensors], [unknowns] and [estimate]")->required();
-  command.add_option("--data", r.data, "measurements: a column of times, one for each sensor")
-      ->type_name("F.csv")
-      ->required();
+  command
+      .add_option(
+          "--data", r.data,
+          "measurements: a column of times, one for each sensor; -: standard input, as CSV or lines of JSON")
+      ->type_name("F.csv|-");
   const char* what = "What to estimate (over the model's [estimate])";
   command.add_option("--estimator", r.estimator, list)->type_name("NAME")->group(what);
   command.add_option("--sensors", r.sensors, "sensors that are used")->type_name("LIST")->group(what);
@@ -345,6 +554,24 @@ void add_estimate(CLI::App& command) {
       ->check(CLI::Range(0.0, 1.0))
       ->group(data);
   command.add_flag("--interpret", r.interpret, "do without the system's C compiler")->group(data);
+  const char* saved = "Twins that are saved";
+  auto* checkpoint = command
+                         .add_option("--checkpoint", r.checkpoint,
+                                     "save the twin there at the end; follows the data row by row")
+                         ->type_name("F.twin")
+                         ->group(saved);
+  command.add_option("--every", r.every, "... and whenever so much time of the data has passed")
+      ->type_name("TIME")
+      ->needs(checkpoint)
+      ->group(saved);
+  command.add_option("--resume", r.resume, "continue the twin that was saved there")
+      ->type_name("F.twin")
+      ->group(saved);
+  auto* realtime = add_realtime_options(command, r.realtime, false);
+  command.add_option("--stop", r.stop, "how long; until Ctrl-C if not given")
+      ->type_name("TIME")
+      ->needs(realtime)
+      ->group("In real time");
   const char* where = "Where to write";
   command.add_option("--output", r.output, "estimates with their standard deviations, innovations")
       ->type_name("F.csv|F.h5")

@@ -1,7 +1,6 @@
 #include "cli/realtime.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,41 +11,12 @@
 #include "cli/commands.h"
 #include "cli/text.h"
 #include "tellegen/model/reading.h"
-#include "tellegen/realtime/row_writer.h"
 
 namespace tellegen {
 namespace {
 
 std::atomic<bool> asked_to_stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
-
-// The first signal ends the run with its report; a second one ends the program at once.
-class StopSignals {
- public:
-  StopSignals() {
-    asked_to_stop = false;
-    struct sigaction action {};
-    action.sa_handler = [](int) { asked_to_stop = true; };
-    action.sa_flags = SA_RESETHAND;
-    sigaction(SIGINT, &action, &before_[0]);
-    sigaction(SIGTERM, &action, &before_[1]);
-  }
-  ~StopSignals() {
-    sigaction(SIGINT, &before_[0], nullptr);
-    sigaction(SIGTERM, &before_[1], nullptr);
-  }
-  StopSignals(const StopSignals&) = delete;
-
- private:
-  struct sigaction before_[2];
-};
-
-struct StreamSink : RowSink {
-  explicit StreamSink(CsvStream& to) : stream(to) {}
-  void row(double time, std::span<const double> values) override { stream.row(time, values); }
-  void flush() override { stream.flush(); }
-  CsvStream& stream;
-};
 
 std::string input_list(const Simulation& simulation) {
   std::vector<std::string> list;
@@ -74,7 +44,23 @@ nlohmann::ordered_json to_json(const DurationHistogram& histogram) {
 
 }  // namespace
 
-CLI::Option* add_realtime_options(CLI::App& command, RealtimeRequest& request) {
+StopSignals::StopSignals() {
+  asked_to_stop = false;
+  struct sigaction action {};
+  action.sa_handler = [](int) { asked_to_stop = true; };
+  action.sa_flags = SA_RESETHAND;
+  sigaction(SIGINT, &action, &before_[0]);
+  sigaction(SIGTERM, &action, &before_[1]);
+}
+
+StopSignals::~StopSignals() {
+  sigaction(SIGINT, &before_[0], nullptr);
+  sigaction(SIGTERM, &before_[1], nullptr);
+}
+
+const std::atomic<bool>& StopSignals::asked() { return asked_to_stop; }
+
+CLI::Option* add_realtime_options(CLI::App& command, RealtimeRequest& request, bool external) {
   const char* group = "In real time";
   auto* on = command.add_flag("--realtime", request.on,
                               "pace the run by the wall clock, a period a sample interval; --stop inf: until "
@@ -94,10 +80,11 @@ CLI::Option* add_realtime_options(CLI::App& command, RealtimeRequest& request) {
       ->needs(listen);
   add(command.add_option("--send", request.send, "send outputs there, every sample"),
       "udp:[HOST:]PORT|unix:PATH");
-  add(command.add_option("--external", request.external,
-                         "which inputs come from outside, in the packet's order; all if not given"),
-      "LIST")
-      ->needs(listen);
+  if (external)
+    add(command.add_option("--external", request.external,
+                           "which inputs come from outside, in the packet's order; all if not given"),
+        "LIST")
+        ->needs(listen);
   add(command.add_option("--priority", request.priority, "SCHED_FIFO at this priority, 1 to 99"), "N")
       ->check([](const std::string& text) {
         const bool good = not_positive_count(text).empty() && text.size() < 3;
@@ -139,19 +126,24 @@ std::vector<std::string> make_external(const RealtimeRequest& request, Model& mo
   return names;
 }
 
-RealtimeRun run_in_real_time(const RealtimeRequest& request, Simulation& simulation, CsvStream* stream) {
+std::unique_ptr<Exchange> open_exchange(const RealtimeRequest& request, std::size_t inputs,
+                                        std::size_t outputs, bool missing) {
   const auto address = [](const std::string& text) {
     return text.empty() ? std::nullopt : std::optional<Address>(text);
   };
-  std::optional<Exchange> exchange;
   AllowedSender allowed;
   if (request.from == "any")
     allowed.who = AllowedSender::Who::anybody;
   else if (!request.from.empty())
     allowed = {AllowedSender::Who::one, address(request.from)};
-  if (!request.listen.empty() || !request.send.empty())
-    exchange.emplace(address(request.listen), address(request.send),
-                     simulation.problem().options.external.size(), simulation.outputs().size(), allowed);
+  if (request.listen.empty() && request.send.empty()) return nullptr;
+  return std::make_unique<Exchange>(address(request.listen), address(request.send), inputs, outputs, allowed,
+                                    missing);
+}
+
+RealtimeRun run_in_real_time(const RealtimeRequest& request, Simulation& simulation, CsvStream* stream) {
+  const auto exchange =
+      open_exchange(request, simulation.problem().options.external.size(), simulation.outputs().size());
   const double stop = simulation.problem().options.stop;
   fmt::print(stderr, "{}, a period of {}\n",
              std::isfinite(stop) ? fmt::format("until t = {:g} s", stop) : "until Ctrl-C",
@@ -164,7 +156,7 @@ RealtimeRun run_in_real_time(const RealtimeRequest& request, Simulation& simulat
   MonotonicClock clock;
   const StopSignals signals;
   return run_realtime(simulation, {.priority = request.priority, .lock_memory = request.lock_memory},
-                      exchange ? &*exchange : nullptr, clock, asked_to_stop, sink ? &*sink : nullptr);
+                      exchange.get(), clock, asked_to_stop, sink ? &*sink : nullptr);
 }
 
 std::string too_many_missed(const RealtimeRequest& request, const RealtimeReport& report) {

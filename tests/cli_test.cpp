@@ -131,26 +131,26 @@ TEST(CliSimulate, SampleThinsTheRowsAndKeepsTheStep) {
 // 1e-6 is also what holds where nobody says anything.
 TEST(CliSimulate, AToleranceOfTheCommandLineGoesBeforeTheModels) {
   const TestFolder folder;
-  put(folder / "rc.toml", R"(name = "rc"
+  put(folder / "rc.toml", R"toml(name = "rc"
 [components]
-source = { kind = "electrical.voltage_source", p = "a", n = "datum", v = "sin(300*t)"
-}
+source = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "sin(300*t)" }
 r      = { kind = "electrical.resistor", p = "a", n = "b", R = 1.0 }
 c      = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.01 }
 [simulation]
 stop = "100 ms"
 method = "adaptive"
 tolerance = 1e-2
-)");
+)toml");
   const auto steps = [&](std::vector<std::string> more) {
-  std::vector<std::string> arguments{"simulate", (folder / "rc.toml").string(), "--sample", "50ms", "--json"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  const Ran ran = run_program(arguments);
-  EXPECT_EQ(ran.code, 0) << ran.err;
-  return json::parse(ran.out).at("steps").get<int>();
+    std::vector<std::string> arguments{"simulate", (folder / "rc.toml").string(), "--sample", "50ms",
+                                       "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ran ran = run_program(arguments);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return json::parse(ran.out).at("steps").get<int>();
   };
-EXPECT_GT(steps({"--tolerance", "1e-6"}), 2 * steps({}));
-EXPECT_NEAR(steps({"--tolerance", "1e-6"}), steps({"--tolerance", "1.0001e-6"}), 5);
+  EXPECT_GT(steps({"--tolerance", "1e-6"}), 2 * steps({}));
+  EXPECT_NEAR(steps({"--tolerance", "1e-6"}), steps({"--tolerance", "1.0001e-6"}), 5);
 }
 
 TEST(CliSimulate, Hdf5HoldsTheSameAsCsv) {

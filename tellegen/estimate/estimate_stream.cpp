@@ -73,7 +73,8 @@ class StreamRun {
         default:
           break;
       }
-      if (next_row_ == before && !t_.empty() && row.t > t_.back() - 0.5 * follow.step) read_again();
+      if (next_row_ == before && !row.late && !t_.empty() && row.t > t_.back() - 0.5 * follow.step)
+        read_again();
       if (!std::isfinite(saved)) saved = row.t;
       if (options_.every > 0.0 && twin_->time(twin_->row()) >= saved + options_.every * (1.0 - 1e-9)) {
         saved = twin_->time(twin_->row());

@@ -122,6 +122,7 @@ bool RecordStream::next(Row& row) {
     has_pending_ = false;
     row.t = pending_.t;
     row.line = pending_.line;
+    row.late = pending_.arrival > pending_.t + near;
     row.readings.assign(pending_.values.begin(), pending_.values.begin() + static_cast<long>(sensors_));
     row.inputs.assign(pending_.values.begin() + static_cast<long>(sensors_), pending_.values.end());
     const bool newer = !begun_ || pending_.t > newest_;
@@ -138,7 +139,7 @@ bool RecordStream::next(Row& row) {
       drop(row.readings);
       std::fill(row.readings.begin(), row.readings.end(), no_number);
     } else if (pending_.arrival > newest_ + near) {
-      Row later{row.t, row.line, row.readings, std::vector<double>(row.inputs.size(), no_number)};
+      Row later{row.t, row.line, true, row.readings, std::vector<double>(row.inputs.size(), no_number)};
       held_.push({pending_.arrival, order_++, std::move(later)});
       std::fill(row.readings.begin(), row.readings.end(), no_number);
     } else {

@@ -26,6 +26,7 @@ class RecordStream {
   struct Row {
     double t = 0.0;
     int line = 0;
+    bool late = false;                     // it is known only now
     std::vector<double> readings, inputs;  // SI; NaN: missing
   };
   // In the order in which they become known: a reading that arrives late follows in a row of its own.
