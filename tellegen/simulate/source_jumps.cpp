@@ -9,7 +9,7 @@
 namespace tellegen {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double no_jump = std::numeric_limits<double>::infinity();
 constexpr double moment = 0.01;       // of a step: what changes in it jumps
 constexpr double least = 2e-3;        // of a function's size: less is no jump
 constexpr double together = 1e-6;     // of a step: jumps no further apart are one
@@ -90,7 +90,7 @@ SourceJumps::SourceJumps(const EquationSystem& system, double step, double stop)
         source.size = std::max(source.size, v);
     source.next = next_of(source, 0.0);
   }
-  std::erase_if(sources_, [](const Source& s) { return s.next == never; });
+  std::erase_if(sources_, [](const Source& s) { return s.next == no_jump; });
   find_next();
 }
 
@@ -101,14 +101,14 @@ double SourceJumps::value(const Source& source, double t) const {
 }
 
 double SourceJumps::before(double t) const {
-  if (t == never) return never;
+  if (t == no_jump) return no_jump;
   return t - std::max(1e-9 * step_, 4.0 * std::numeric_limits<double>::epsilon() * t);
 }
 
 double SourceJumps::next_of(const Source& source, double after) const {
-  double next = never;
+  double next = no_jump;
   for (Expr choice : source.choices) {
-    double until = never;
+    double until = no_jump;
     if (choice.op() == Op::lookup)
       until = next_in_table(source, choice, after);
     else if (const auto piece = time_piece(choice, after, source.numbers))
@@ -122,10 +122,10 @@ double SourceJumps::next_of(const Source& source, double after) const {
 double SourceJumps::next_in_table(const Source& source, Expr lookup, double after) const {
   const Table& table = *lookup.table();
   const auto piece = time_piece(lookup.args()[0], after, source.numbers);
-  if (!piece || lookup.order() > 0) return never;
+  if (!piece || lookup.order() > 0) return no_jump;
   double slope = 0.0, offset = 0.0;
   for (const TimeTerm& term : piece->function) {
-    if (term.lambda != 0.0 || term.omega != 0.0) return never;
+    if (term.lambda != 0.0 || term.omega != 0.0) return no_jump;
     (term.degree == 1 ? slope : offset) += term.cosine;
   }
   if (slope <= 0.0) return piece->until;
@@ -144,7 +144,7 @@ double SourceJumps::next_in_table(const Source& source, Expr lookup, double afte
 }
 
 void SourceJumps::find_next() {
-  next_ = never;
+  next_ = no_jump;
   for (const Source& source : sources_) next_ = std::min(next_, source.next);
 }
 
