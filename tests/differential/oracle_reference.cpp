@@ -262,6 +262,7 @@ void Reference::start() {
   }
   settle(rows, held);
   samples_.assign(discrete.size(), 0);
+  update(false);  // the first samples are taken of what has settled
   update(true);
   integrals.assign(integrands.size(), 0.0);
 }
