@@ -71,10 +71,20 @@ AdaptiveRun::AdaptiveRun(const Problem& problem, AdaptiveCompanion* companion)
     for (const auto column : {group.plus[r.symbol][r.member], group.minus[r.symbol][r.member]})
       if (column >= 0) data(id_.get())[column] = 1.0;
   }
-  // Events are found in what IDA interpolates, so the errors of what conditions look at are controlled too,
-  // where it is no state: a switch that a sine controls.
+  // Events are found in what IDA interpolates. Potentials that sources of time give are controlled where a
+  // condition looks at them, as a switch does that a sine controls: the states alone would step over it.
   std::copy_n(data(id_.get()), n_, data(controlled_.get()));
-  for (const std::int32_t c : conditions_.columns()) data(controlled_.get())[c] = 1.0;
+  std::vector<char> given(n_, 0);
+  for (NodeIndex node : system_.tree.order) {
+    const EdgeIndex up = system_.tree.up[node.value];
+    if (up.value < 0) continue;
+    const auto parent = system_.node_column(system_.tree.parent[node.value]);
+    given[system_.node_column(node)] = (parent < 0 || given[parent]) &&
+                                       system_.graph.edges[up.value].edge_class == EdgeClass::across_source &&
+                                       source_rate(system_, up);
+  }
+  for (const std::int32_t c : conditions_.columns())
+    if (given[c]) data(controlled_.get())[c] = 1.0;
   start_rates(problem.initial.rates, 0.0);
   rates_.resize(system_.rates.size());
   by_x_.resize(tableau_.x_entries().size());

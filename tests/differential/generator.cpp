@@ -447,7 +447,6 @@ class EventBuilder : public Builder {
 
   // `parameters`: every number is a parameter where it can be, for derivatives.
   Draft build(bool small) {
-    std::vector<std::string> discrete;
     const int boxes = random_.range(1, small ? 1 : 2);
     std::string before = "datum";
     add_source("a1");
@@ -462,8 +461,9 @@ class EventBuilder : public Builder {
       ++states;
       last = x;
     }
-    for (int k = 0; k < boxes; ++k) discrete.push_back(box());
+    for (int k = 0; k < boxes; ++k) discrete_.push_back(box());
     if (random_.chance(0.3)) box();
+    const std::vector<std::string>& discrete = discrete_;
     // what the discrete variables act on
     for (const std::string& d : discrete) act(d);
     for (const std::string& s : states_)
@@ -476,7 +476,7 @@ class EventBuilder : public Builder {
   }
 
  private:
-  std::vector<std::string> states_;
+  std::vector<std::string> states_, discrete_;
 
   std::string integrand(const std::vector<std::string>& discrete) {
     const std::string s = random_.pick(states_);
@@ -552,6 +552,9 @@ class EventBuilder : public Builder {
   }
 
   std::string input() {
+    if (!discrete_.empty() && random_.chance(0.3))  // one event makes another
+      return number_text(random_.between(0.5, 1.5), 2) + "*" + random_.pick(discrete_) + " - 0.3*" +
+             random_.pick(states_);
     switch (random_.below(5)) {
       case 0:
         return "t";

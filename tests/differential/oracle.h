@@ -66,6 +66,7 @@ class Reference {
   std::vector<double> events;       // times at which a comparison or a discrete variable changed
   std::vector<TreePtr> integrands;  // to be integrated from the start on ...
   std::vector<double> integrals;    // ... and what has come together
+  double grid = 0.0;                // samples are taken at multiples of it, as fixed steps do; 0: in time
   double lag = 0.0;                 // by which samples are taken late, to see whether that matters
 
  private:
@@ -77,6 +78,7 @@ class Reference {
   Eigen::MatrixXd rate_rows();
   void settle_held();
   bool due(std::size_t k) const;
+  double sample_time(std::size_t k) const;
   void update(bool sampled);
   const Tableau& tableau_;
   double step_;

@@ -212,9 +212,13 @@ void Reference::settle_held() {
   settle(rows, rows * x);
 }
 
+double Reference::sample_time(std::size_t k) const {
+  const double time = static_cast<double>(samples_[k]) * tableau_.discrete[k].every;
+  return grid > 0.0 ? grid * std::ceil(time / grid - 1e-6) : time;
+}
+
 bool Reference::due(std::size_t k) const {
-  const double every = tableau_.discrete[k].every;
-  return every > 0.0 && t >= static_cast<double>(samples_[k]) * every - 1e-9 * std::max(1.0, t);
+  return tableau_.discrete[k].every > 0.0 && t >= sample_time(k) - 1e-9 * std::max(1.0, t);
 }
 
 // Those that are sampled now, from what was before; then the others until nothing changes.
@@ -258,6 +262,7 @@ void Reference::start() {
   }
   settle(rows, held);
   samples_.assign(discrete.size(), 0);
+  update(false);  // the first samples are taken of what has settled
   update(true);
   integrals.assign(integrands.size(), 0.0);
 }
@@ -269,8 +274,7 @@ void Reference::advance(double to) {
     if (--budget == 0) throw OracleError("too many events or steps");
     double end = std::min(t + most, to);
     for (std::size_t k = 0; k < discrete.size(); ++k)
-      if (const double every = tableau_.discrete[k].every; every > 0.0)
-        end = std::min(end, static_cast<double>(samples_[k]) * every);
+      if (tableau_.discrete[k].every > 0.0) end = std::min(end, sample_time(k));
     const Signature before = signature(x, t);
     const double h = end - t;
     VectorXd next;

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "tests/differential/oracle.h"
 #include "tests/differential/property.h"
@@ -19,11 +21,13 @@ struct Solution {
 };
 
 Solution solve(const Tableau& tableau, const std::vector<std::string>& outputs,
-               const std::vector<std::string>& integrals, double stop, double step, double lag) {
+               const std::vector<std::string>& integrals, double stop, double step, double lag,
+               double grid = 0.0) {
   std::vector<TreePtr> trees;
   for (const std::string& o : outputs) trees.push_back(tableau.parse(o));
   Reference reference(tableau, step);
   reference.lag = lag;
+  reference.grid = grid;
   for (const std::string& f : integrals) reference.integrands.push_back(tableau.parse(f));
   reference.start();
   Solution s;
@@ -58,9 +62,10 @@ Verdict check_events(const Draft& draft) {
   for (const auto& [name, value] : draft.objectives)
     if (value.find("integral") != std::string::npos) integrals.push_back(formula_of(value));
   Solution want;
+  Tableau tableau;
   std::string no_oracle;
   try {
-    const Tableau tableau = read_tableau(text, false);
+    tableau = read_tableau(text, false);
     want = solve(tableau, draft.outputs, integrals, stop, stop / 50, 1e-9);
     // The oracle must agree with itself, and events must not hang by a thread.
     const Solution finer = solve(tableau, draft.outputs, integrals, stop, stop / 80, 0.0);
@@ -84,6 +89,18 @@ Verdict check_events(const Draft& draft) {
   const auto near_event = [&](double t, double step) {
     return std::any_of(want.events.begin(), want.events.end(),
                        [&](double e) { return std::abs(t - e) < 3 * step; });
+  };
+  // Fixed steps sample at the first step that ends at a multiple of the period or after it. Where halving the
+  // step does not move that point, the oracle samples there too.
+  const bool sampled = std::any_of(tableau.discrete.begin(), tableau.discrete.end(),
+                                   [](const Tableau::Discrete& d) { return d.every > 0.0; });
+  const auto on_grid = [&](double step) -> std::optional<Solution> {
+    if (!sampled) return std::nullopt;
+    try {
+      return solve(tableau, draft.outputs, integrals, stop, stop / 80, 0.0, step);
+    } catch (const OracleError&) {
+      return std::nullopt;
+    }
   };
   int checks = 0, ran = 0;
   std::string code;
@@ -125,6 +142,12 @@ Verdict check_events(const Draft& draft) {
     const Convergence c = converges(error_at, step, 0.6, method == "adaptive" ? 1e-4 : 1e-5, 5);
     ++checks;
     if (!crash.empty()) return failed("crash", "a reason or numbers", crash, s.text());
+    if (const auto grid = !c.passed && method != "adaptive" ? on_grid(s.step) : std::nullopt) {
+      const Solution kept = std::exchange(want, *grid);
+      const double error = error_at(s.step);
+      want = kept;
+      if (error < std::max(1e-5, 0.3 * c.errors.back())) continue;
+    }
     if (!c.passed)
       return failed(method + " is wrong", expected, got, where + ", " + s.text() + "; errors " + c.text());
     // Integrals over events, by the same method.
@@ -149,6 +172,10 @@ Verdict check_events(const Draft& draft) {
       const Convergence ci = converges(integral_error, step, 0.6, method == "adaptive" ? 1e-4 : 1e-5, 5);
       ++checks;
       if (!crash.empty()) return failed("crash", "a reason or numbers", crash, study.text());
+      if (const auto grid = !ci.passed && method != "adaptive" ? on_grid(study.step) : std::nullopt) {
+        const double there = grid->integrals[k - 1];
+        if (std::abs(got - there) / (1 + std::abs(there)) < std::max(1e-5, 0.3 * ci.errors.back())) continue;
+      }
       if (!ci.passed)
         return failed("integral over events is wrong with " + method, target, got,
                       name + ", " + study.text() + "; errors " + ci.text());

@@ -92,6 +92,8 @@ struct Point : Leaves<Dual> {
     if ((f == "^" && !(whole(arguments[1].value) && arguments[1].slopes.empty())) || f == "atan2" ||
         f == "sqrt")
       closest = std::min(closest, std::abs(arguments[0].value));
+    if (f == "asin" || f == "acos" || f == "atanh" || f == "acosh")  // the slope has no end there
+      closest = std::min(closest, std::abs(std::abs(arguments[0].value) - 1.0));
     return false;
   }
 };
