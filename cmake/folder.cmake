@@ -17,6 +17,8 @@ endfunction()
 function(tellegen_checker NAME)
   if(TELLEGEN_SANITIZE)
     target_compile_options(${NAME} PRIVATE -fno-sanitize=all)
+    # Eigen allocates in another way where it sees the address sanitizer; all must do it alike.
+    target_compile_definitions(${NAME} PRIVATE EIGEN_MALLOC_ALREADY_ALIGNED=0 TELLEGEN_SANITIZED)
   endif()
 endfunction()
 

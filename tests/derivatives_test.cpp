@@ -47,7 +47,9 @@ TEST_P(EveryModel, forward_adjoint_and_differences_agree) {
     // steps f and duty cannot be differentiated; everything else can.
     const TestStudy jumping(model, method, 60 * step, step, {name}, {"f", "duty"});
     const RunDerivatives derivatives = forward_run(jumping.model, jumping.request);
-    ASSERT_EQ(derivatives.warnings.size(), 2u);
+    std::string said;
+    for (const std::string& w : derivatives.warnings) said += w + "\n";
+    ASSERT_EQ(derivatives.warnings.size(), 2u) << said;
     EXPECT_NE(derivatives.warnings[0].find("'upper'"), std::string::npos) << derivatives.warnings[0];
     std::erase(wrt, "f");
     std::erase(wrt, "duty");

@@ -23,7 +23,7 @@ namespace {
 std::atomic<std::int64_t> allocations{0};
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(TELLEGEN_SANITIZED)
 extern "C" void __sanitizer_malloc_hook(const volatile void*, std::size_t) { ++allocations; }
 extern "C" void __sanitizer_free_hook(const volatile void*) {}
 #else

@@ -15,7 +15,7 @@
 
 // Every malloc so far, where the sanitizer counts them.
 static std::atomic<std::int64_t> allocations{0};
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(TELLEGEN_SANITIZED)
 extern "C" void __sanitizer_malloc_hook(const volatile void*, std::size_t) { ++allocations; }
 extern "C" void __sanitizer_free_hook(const volatile void*) {}
 #endif
@@ -317,7 +317,7 @@ std::string code_without_rights(int priority, bool lock_memory) {
 TEST(SchedulingRights, that_are_not_granted_are_a_fault) {
   EXPECT_EQ(code_without_rights(50, false), "T553");
   EXPECT_EQ(code_without_rights(0, false), "");
-#if !defined(__SANITIZE_ADDRESS__)  // it makes mlockall do nothing
+#if !defined(TELLEGEN_SANITIZED)  // it makes mlockall do nothing
   EXPECT_EQ(code_without_rights(0, true), "T554");
 #endif
 }
