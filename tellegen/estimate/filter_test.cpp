@@ -139,7 +139,7 @@ TEST(FilterProgram, a_compiler_that_fails_is_reported) {
   // One that refuses filters, and nothing else.
   put(folder / "cc.sh",
       "#!/bin/sh\nfor f in \"$@\"; do case \"$f\" in *.c) "
-      "grep -q tellegen_filter_run \"$f\" && exit 1;; esac; done\nexec cc \"$@\"\n");
+      "grep -q tellegen_correct \"$f\" && exit 1;; esac; done\nexec cc \"$@\"\n");
   chmod((folder / "cc.sh").c_str(), 0700);
   const char* before = std::getenv("TELLEGEN_COMPILER");
   const std::string kept = before ? before : "";
