@@ -428,8 +428,12 @@ void ModelReader::read_simulation() {
     const Value* value = table->find(key);
     const std::string what = fmt::format("'{}' of [simulation]", key);
     if (!value || !at.is(*value, Value::Type::integer, what)) return;
-    into = static_cast<int>(value->number);
-    if (value->number < 1.0) at.fault(*value, "T124", what + " must be at least 1");
+    if (!(value->number >= 1.0))
+      at.fault(*value, "T124", what + " must be at least 1");
+    else if (value->number > 1e9)
+      at.fault(*value, "T124", what + " must be at most 1e9");
+    else
+      into = static_cast<int>(value->number);
   };
   whole("iterations", simulation.iterations);
   whole("event_bisections", simulation.event_bisections);
