@@ -1,5 +1,6 @@
 // tellegen benchmark circuits: speed and error against published results, other programs and hand-written
-// code; converter: a switching converter against ngspice; readers: large inputs; sweep: a killed study;
+// code; converter: a switching converter against ngspice; default: netlists
+// as they are against ngspice; readers: large inputs; sweep: a killed study;
 // derivatives: sensitivities beside finite differences; stack: a body of some ten thousand cells; machines:
 // electric machines in real time; twin: the thermal digital twin on its published problems; lossy: a motor
 // estimated from samples of which some are lost; sensor-faults: sensors that fail, and are named;
@@ -8,6 +9,7 @@
 
 #include "benchmarks/circuits.h"
 #include "benchmarks/converter.h"
+#include "benchmarks/default_run.h"
 #include "benchmarks/derivatives.h"
 #include "benchmarks/estimate_size.h"
 #include "benchmarks/lossy.h"
@@ -48,6 +50,9 @@ void add_readers(CLI::App& command) {
   readers->add_option("--components", options->components, "size of the model file")
       ->check(CLI::PositiveNumber);
   readers->add_option("--bytes", options->csv_bytes, "size of the CSV file")->check(CLI::PositiveNumber);
+  readers
+      ->add_option("--record-bytes", options->record_bytes, "size of the CSV file that is read as a record")
+      ->check(CLI::PositiveNumber);
   readers->add_option("--json", options->json, "write everything that is printed to this file");
   readers->callback([options] { run_readers_command(*options); });
 }
@@ -62,6 +67,20 @@ void add_converter(CLI::App& command) {
     const std::string_view name = "tellegen benchmark converter";
     if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
     if (!run_converter(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
+void add_default_run(CLI::App& command) {
+  CLI::App* runs = command.add_subcommand(
+      "default", "netlists with default settings against ngspice: errors, commands, loops");
+  const auto options = std::make_shared<DefaultRunOptions>();
+  runs->add_flag("--quick", options->quick, "two circuits, once");
+  runs->add_option("--json", options->json, "write everything that is printed to this file");
+  runs->callback([options] {
+    const std::string_view name = "tellegen benchmark default";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_default_benchmark(*options))
       throw StudyError(std::string(name), "answers disagree; the report above says which", {});
   });
 }
@@ -218,6 +237,7 @@ void add_benchmark(CLI::App& command) {
   command.require_subcommand(1);
   add_readers(command);
   add_converter(command);
+  add_default_run(command);
   add_sweep_benchmark(command);
   add_derivatives(command);
   add_twin(command);

@@ -1,5 +1,6 @@
 // `tellegen benchmark readers`: how long, and in how much memory, large inputs are read. A model file of a
-// million components (read, checked, graph and normal tree built) and a CSV file of 100 MB, both generated
+// million components (read, checked, graph and normal tree built), a CSV file of 100 MB and one of 1 GB as a
+// record, in blocks and in bounded memory; generated
 // from a seed into a folder for temporary files and deleted afterwards.
 #pragma once
 
@@ -12,6 +13,7 @@ namespace tellegen {
 struct ReadersOptions {
   std::int64_t components = 1'000'000;
   std::int64_t csv_bytes = 100'000'000;
+  std::int64_t record_bytes = 1'000'000'000;
   std::filesystem::path json;  // file for everything that was printed
 };
 
@@ -32,6 +34,8 @@ struct Reading {
 std::optional<Reading> read_large_model(std::int64_t components);
 std::optional<Reading> read_large_table(std::int64_t bytes);       // as a table over time of a model
 std::optional<Reading> read_large_trajectory(std::int64_t bytes);  // as a reference of a run
+
+std::optional<Reading> read_large_record(std::int64_t bytes);  // as a record, block by block
 
 // Prints as it goes. False where an answer disagreed.
 bool run_readers(const ReadersOptions& options);

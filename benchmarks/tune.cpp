@@ -46,7 +46,7 @@ class Trials {
 std::vector<std::string> tunable_methods() {
   std::vector<std::string> names;
   for (const IntegratorEntry& entry : integrators()) {
-    if (entry.name != "adaptive") names.emplace_back(entry.name);
+    if (entry.traits.steps != MethodTraits::Steps::variable) names.emplace_back(entry.name);
   }
   return names;
 }

@@ -12,6 +12,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/data_options.h"
 #include "cli/known_first.h"
 #include "cli/progress.h"
 #include "cli/study_options.h"
@@ -35,6 +36,7 @@ using Json = nlohmann::ordered_json;
 
 struct CalibrateRequest : StudyRequest {
   std::string data, parameters, sensors, inputs, window, resample, output, plot;
+  DataRequest source;
   int starts = 1, iterations = 0;
   std::uint64_t seed = 1;
   double robust = 0.0;
@@ -88,7 +90,7 @@ std::vector<CalibrationStage> stages_of(Model& model, const CalibrateRequest& re
 
 // Sensors that a stage names must be in the file; others are used where they are.
 std::vector<int> sensors_in(const Model& model, const std::vector<CalibrationStage>& stages,
-                            const std::string& data) {
+                            const DataSource& data) {
   std::vector<int> sensors;
   const auto add = [&](int s) {
     if (std::find(sensors.begin(), sensors.end(), s) == sensors.end()) sensors.push_back(s);
@@ -103,7 +105,7 @@ std::vector<int> sensors_in(const Model& model, const std::vector<CalibrationSta
   for (int s : model.estimation.sensors) {
     const ModelOutput& sensor = model.outputs[s];
     try {
-      read_data_file(data, {{sensor.name, sensor.unit, "sensor"}});
+      DataRows(data, {{sensor.name, sensor.unit, "sensor"}}).check_header();
       add(s);
     } catch (const ModelError& error) {
       if (error.faults().front().code != "T591") add(s);  // told when all is read
@@ -383,12 +385,13 @@ void calibrate_command(const CalibrateRequest& request) {
   check_request(request);
   Model model = read_study_model(tellegen_calibrate, request);
   const std::vector<CalibrationStage> stages = stages_of(model, request);
+  const DataSource data = data_source(tellegen_calibrate, request.source, request.file);
   RecordOptions reading;
-  reading.sensors = sensors_in(model, stages, request.data);
+  reading.sensors = sensors_in(model, stages, data);
   reading.inputs = request.inputs.empty() ? model.estimation.inputs : split_list(request.inputs);
   reading.resample = request.resample.empty() ? model.estimation.resample : request.resample;
   if (!request.sample.empty()) reading.step = read_seconds({tellegen_calibrate, "--sample"}, request.sample);
-  const Record record = read_record(model, request.data, reading);
+  const Record record = read_record(model, data, reading);
   CalibrationOptions options = calibration_options();
   options.starts = request.starts;
   options.seed = request.seed;
@@ -444,8 +447,10 @@ void add_calibrate(CLI::App& command) {
   command
       .add_option("FILE", r.file, "model file with [sensors]; [unknowns] and [calibrate] where it has them")
       ->required();
-  command.add_option("--data", r.data, "measurements: a column of times, one for each sensor")
-      ->type_name("F.csv")
+  add_data_options(command, r.source,
+                   "measurements: a column of times, one for each sensor; CSV of any shape, HDF5, .mat, MDF "
+                   "4; a folder, or "
+                   "once for each of several files in sequence")
       ->required();
   const char* what = "What to find (over the model's [calibrate])";
   command.add_option("--parameters", r.parameters, "numbers to find: R_1,r2.R; all [unknowns] if not given")
@@ -519,6 +524,7 @@ void add_calibrate(CLI::App& command) {
   add_calibration_report_options(command, r.report);
   command.callback([request] {
     request->wants_json = request->json_option->count() > 0;
+    request->data = request->source.first();
     calibrate_command(*request);
   });
 }

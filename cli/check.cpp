@@ -40,6 +40,7 @@ Json to_json(const Inspection& found) {
   for (const Redundant& redundant : found.redundant)
     json["redundant"].push_back({{"name", redundant.name}, {"follows", redundant.follows}});
   json["unknowns"] = found.unknowns;
+  if (!found.mechanism.empty()) json["mechanism"] = found.mechanism;
   json["outputs"] = found.outputs;
   json["faults"] = Json::array();
   return json;
@@ -89,6 +90,7 @@ void print(const Inspection& found, bool verbose) {
              {}, true);
   print_list("normal tree", counted(found.branches.size(), "branch", "branches"), found.branches, verbose);
   print_list("cotree", counted(found.chords.size(), "chord", "chords"), found.chords, verbose);
+  if (!found.mechanism.empty()) print_list("mechanism", found.mechanism, {}, true);
   print_list("states", counted(states.size(), "state", "states"), states, verbose);
   if (!redundant.empty())
     print_list("redundant", fmt::format("{} without a state of its own:", redundant.size()), redundant,

@@ -218,6 +218,17 @@ void place(const Model& model, const EstimateCheckRequest& request, PlacementOpt
                                     own > 0.0 ? own : candidate_noise(model, name, column.unit, noise)});
     }
   }
+  if (!request.beside.empty()) {
+    const std::vector<int> there =
+        request.beside == "all" ? model.estimation.sensors : chosen_sensors(model, request.beside);
+    check_noise(model, there);
+    for (int s : there) {
+      const ModelOutput& sensor = model.outputs[static_cast<std::size_t>(s)];
+      options.beside.push_back({sensor.name, sensor_unit(model, s), sensor.value, *sensor.noise});
+      // It need not be placed again.
+      std::erase_if(options.candidates, [&](const SensorCandidate& c) { return c.name == sensor.name; });
+    }
+  }
   const Placement placement = place_sensors(model, options);
   const std::string& unit = options.target.unit;
   const auto told_deviation = [&](double si) {
@@ -256,7 +267,8 @@ void place(const Model& model, const EstimateCheckRequest& request, PlacementOpt
         {}};
     for (const SensorChoice& choice : placement.best)
       table.rows.push_back({names_of(options, choice.candidates), told_deviation(choice.deviation)});
-    table.rows.push_back({"none", told_deviation(placement.without)});
+    table.rows.push_back({options.beside.empty() ? "none" : "none beside those that are there",
+                          told_deviation(placement.without)});
     fmt::print("{}", to_text(table));
   }
   if (!std::isfinite(placement.best.at(0).deviation))
@@ -297,11 +309,19 @@ void add_estimate_check_options(CLI::App& command, EstimateCheckRequest& r) {
                   "where they may be: variables or sensors; all nodes if not given")
       ->type_name("LIST")
       ->group(group);
+  command
+      .add_option("--beside", r.beside,
+                  "sensors that are there already, with --place-sensors; all: those of [sensors]")
+      ->type_name("LIST|all")
+      ->group(group);
   command.add_option("--target", r.target, "what they are to tell: a variable that cannot be measured")
       ->type_name("VARIABLE")
       ->group(group);
   command.add_option("--noise", r.noise, "standard deviation of a reading where the model says none")
       ->type_name("QUANTITY")
+      ->group(group);
+  add_data_options(command, r.source,
+                   "what this very record can tell: its inputs, its times, the readings that are there")
       ->group(group);
 }
 
@@ -315,15 +335,64 @@ void refuse_without_estimate(const EstimateCheckRequest& r) {
                                       {"--limit", r.limit != 1.0},
                                       {"--place-sensors", r.place != 0},
                                       {"--candidates", !r.candidates.empty()},
+                                      {"--beside", !r.beside.empty()},
                                       {"--target", !r.target.empty()},
-                                      {"--noise", !r.noise.empty()}})
+                                      {"--noise", !r.noise.empty()},
+                                      {"--data", !r.source.files.empty()}})
     if (given)
       throw command_fault(tellegen_check, "T401", fmt::format("{} goes with --estimate", option),
                           {"add --estimate"});
 }
 
+namespace {
+
+// The report, and whether all is known.
+void print_reports(const Model& model, const EstimateCheckRequest& request,
+                   const std::vector<EstimabilityReport>& reports) {
+  std::vector<std::string> reasons;
+  bool all_known = true;
+  for (const EstimabilityReport& report : reports) {
+    all_known = all_known && report.all_known;
+    if (report.all_known) continue;
+    for (const std::string& reason : report.reasons())
+      if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) reasons.push_back(reason);
+  }
+  if (request.json) {
+    Json json{{"model", model.name}, {"file", request.file}, {"all_known", all_known}};
+    json["reports"] = Json::array();
+    for (const EstimabilityReport& report : reports) json["reports"].push_back(to_json(report));
+    fmt::print("{}", json_text(json));
+  } else {
+    fmt::print("{} ({})\n", model.name, request.file);
+    for (const EstimabilityReport& report : reports) fmt::print("\n{}", report.text());
+  }
+  if (!all_known) throw StudyError(request.file, "not everything that was asked for can be known", reasons);
+}
+
+// What a record that is there can tell.
+void check_record(const Model& model, const EstimateCheckRequest& request, const std::vector<int>& unknowns) {
+  RecordOptions reading = record_options(model);
+  reading.sensors = chosen_sensors(model, request.sensors);
+  if (!request.window.empty())
+    std::tie(reading.from, reading.to) = read_window({tellegen_check, "--window"}, request.window);
+  if (!request.step.empty()) reading.step = read_seconds({tellegen_check, "--step"}, request.step);
+  const Record record =
+      read_record(model, data_source(tellegen_check, request.source, request.file), reading);
+  if (!request.json)
+    for (const std::string& remark : record.remarks) fmt::print("{}\n", remark);
+  print_reports(model, request,
+                {what_can_be_known(model, record,
+                                   {.parameters = parameters_of(model, unknowns),
+                                    .states = true,
+                                    .unknowns = unknowns,
+                                    .limit = request.limit})});
+}
+
+}  // namespace
+
 void check_estimate(Model model, const EstimateCheckRequest& request) {
   const std::vector<int> unknowns = chosen_unknowns(model, request.unknowns);
+  if (!request.source.files.empty() && request.place == 0) return check_record(model, request, unknowns);
   double stop = request.stop.empty() ? model.simulation.stop.value_or(0.0)
                                      : read_seconds({tellegen_check, "--stop"}, request.stop);
   const double step = !request.step.empty() ? read_seconds({tellegen_check, "--step"}, request.step)
@@ -343,8 +412,8 @@ void check_estimate(Model model, const EstimateCheckRequest& request) {
     place(model, request, std::move(options));
     return;
   }
-  if (!request.candidates.empty() || !request.target.empty())
-    throw command_fault(tellegen_check, "T614", "--candidates and --target go with --place-sensors",
+  if (!request.candidates.empty() || !request.target.empty() || !request.beside.empty())
+    throw command_fault(tellegen_check, "T614", "--candidates, --beside and --target go with --place-sensors",
                         {"say how many are to be placed: --place-sensors 3"});
   // As the model says: each stage of [calibrate] for itself, then [estimate]. Otherwise what the user asks.
   std::vector<EstimabilityReport> reports;
@@ -369,24 +438,7 @@ void check_estimate(Model model, const EstimateCheckRequest& request) {
                            .arrival = from == 0.0,
                            .limit = request.limit}));
   }
-  std::vector<std::string> reasons;
-  bool all_known = true;
-  for (const EstimabilityReport& report : reports) {
-    all_known = all_known && report.all_known;
-    if (report.all_known) continue;
-    for (const std::string& reason : report.reasons())
-      if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) reasons.push_back(reason);
-  }
-  if (request.json) {
-    Json json{{"model", model.name}, {"file", request.file}, {"all_known", all_known}};
-    json["reports"] = Json::array();
-    for (const EstimabilityReport& report : reports) json["reports"].push_back(to_json(report));
-    fmt::print("{}", json_text(json));
-  } else {
-    fmt::print("{} ({})\n", model.name, request.file);
-    for (const EstimabilityReport& report : reports) fmt::print("\n{}", report.text());
-  }
-  if (!all_known) throw StudyError(request.file, "not everything that was asked for can be known", reasons);
+  print_reports(model, request, reports);
 }
 
 }  // namespace tellegen

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "cli/data_options.h"
 #include "tellegen/model/model.h"
 
 namespace tellegen {
@@ -11,9 +12,10 @@ namespace tellegen {
 // The command line as it was typed.
 struct EstimateCheckRequest {
   bool on = false, json = false;
-  std::string file, sensors, unknowns, stop, step, window, candidates, target, noise;
+  std::string file, sensors, unknowns, stop, step, window, candidates, beside, target, noise;
   int place = 0;
   double limit = 1.0;
+  DataRequest source;  // a record: what it can tell, with its own inputs, times and gaps
 };
 
 void add_estimate_check_options(CLI::App& command, EstimateCheckRequest& request);

@@ -31,6 +31,8 @@ inline constexpr std::string_view tellegen_optimize = "tellegen optimize";
 inline constexpr std::string_view tellegen_calibrate = "tellegen calibrate";
 inline constexpr std::string_view tellegen_estimate = "tellegen estimate";
 inline constexpr std::string_view tellegen_synthesize = "tellegen synthesize";
+inline constexpr std::string_view tellegen_data = "tellegen data";
+inline constexpr std::string_view tellegen_export = "tellegen export";
 inline constexpr std::string_view tellegen_report = "tellegen report";
 
 void add_simulate(CLI::App& command);
@@ -46,6 +48,8 @@ void add_calibrate(CLI::App& command);
 void add_estimate(CLI::App& command);
 void add_synthesize(CLI::App& command);
 void add_report(CLI::App& command);
+void add_data(CLI::App& command);
+void add_export(CLI::App& command);
 
 class StudyError : public std::runtime_error {
  public:

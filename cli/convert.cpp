@@ -1,4 +1,5 @@
-// tellegen convert: a SPICE netlist or a model file with a [stack] in, the model file that it stands for out.
+// tellegen convert: a SPICE netlist, a robot in URDF or a model file with a [stack] in, the model file that
+// it stands for out.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include "tellegen/model/stack.h"
 #include "tellegen/netlist/netlist.h"
 #include "tellegen/results/atomic_file.h"
+#include "tellegen/urdf/urdf.h"
 
 namespace tellegen {
 namespace {
@@ -20,21 +22,32 @@ std::string from_netlist(const std::string& from) {
   return std::move(converted.toml);
 }
 
+std::string from_urdf(const std::string& from) {
+  ConvertedRobot converted = convert_urdf(from);
+  for (const std::string& note : converted.notes) fmt::print(stderr, "{}\n", note);
+  return std::move(converted.toml);
+}
+
 std::string from_stack(const std::string& from) {
   const bool model = std::filesystem::path(from).extension() == ".toml";
   if (model) {
     const Document document(read_text(from, {from, 0}), from);
     if (document.root().find("stack")) return expand_stack(document).toml;
   }
-  throw command_fault(tellegen_convert, "T401",
-                      model ? fmt::format("'{}' has no [stack]: it is a plain model file already", from)
-                            : fmt::format("'{}' is not a netlist", from),
-                      {"a netlist ends in .cir, .sp, .spice, .net or .ckt"});
+  throw command_fault(
+      tellegen_convert, "T401",
+      model ? fmt::format("'{}' has no [stack]: it is a plain model file already", from)
+            : fmt::format("'{}' is neither a netlist nor a robot", from),
+      {"a netlist ends in .cir, .sp, .spice, .net or .ckt, or has directives of SPICE: .tran, .end; "
+       "a robot in .urdf"});
 }
 
 void convert(const std::string& from, const std::string& to) {
   check_writable({tellegen_convert, "TO"}, to, {".toml"});
-  const std::string converted = is_netlist(from) ? from_netlist(from) : from_stack(from);
+  const bool robot = std::filesystem::path(from).extension() == ".urdf";
+  const std::string converted = robot              ? from_urdf(from)
+                                : is_netlist(from) ? from_netlist(from)
+                                                   : from_stack(from);
   try {
     write_file(to, converted);
   } catch (const std::runtime_error& error) {
@@ -50,7 +63,8 @@ void add_convert(CLI::App& command) {
     std::string from, to;
   };
   auto request = std::make_shared<Request>();
-  command.add_option("FROM", request->from, "SPICE netlist, or model file with a [stack]")->required();
+  command.add_option("FROM", request->from, "SPICE netlist, robot in URDF, or model file with a [stack]")
+      ->required();
   command.add_option("TO", request->to, "model file to write")->required();
   command.callback([request] { convert(request->from, request->to); });
 }

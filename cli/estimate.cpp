@@ -9,6 +9,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/data_options.h"
 #include "cli/known_first.h"
 #include "cli/model_file.h"
 #include "cli/progress.h"
@@ -36,6 +37,7 @@ namespace fs = std::filesystem;
 struct EstimateRequest {
   std::string file, data, output, estimator, discretisation, sensors, unknowns, inputs, step, late, resample,
       window, json;
+  DataRequest source;
   std::vector<std::string> set;
   double gate = 0.0, passes_tolerance = 1e-10;
   int passes = 1;
@@ -86,7 +88,10 @@ bool follows_rows(const EstimateRequest& request, const Model& model) {
   if (asked && !whole.empty())
     throw command_fault(tellegen_estimate, "T401", fmt::format("{} needs the whole record", whole),
                         {"rows from standard input, --checkpoint and --resume follow it row by row"});
-  return asked || (whole.empty() && fs::file_size(request.data, none) > large && !none);
+  std::uintmax_t size = 0;
+  for (const std::string& file : request.source.files)
+    if (const std::uintmax_t one = fs::file_size(file, none); !none) size += one;
+  return asked || (whole.empty() && size > large);
 }
 
 // What the command line says goes before what the model says.
@@ -140,14 +145,15 @@ void print(const Model& model, const Record& record, const Estimate& e) {
   TextTable sensors{{"sensor", "used", "missing", "out of range", "stuck", "refused", "innovation mean",
                      "variance", "white"},
                     {}};
+  const std::int64_t rows = record.moments > 0 ? record.moments : record.steps;
   for (std::size_t s = 0; s < e.sensors.size(); ++s) {
     const SensorStatistics& a = e.sensors[s];
     const Record::Count count = s < record.counts.size() ? record.counts[s] : Record::Count{};
-    sensors.rows.push_back({a.name, share(a.used, record.steps), share(a.missing, record.steps),
-                            fmt::format("{}", count.out_of_range), fmt::format("{}", count.stuck),
-                            fmt::format("{}", a.refused), brief_number(a.mean, 2),
-                            brief_number(a.variance, 3),
-                            std::isnan(a.whiteness) ? "-" : brief_number(a.whiteness, 2)});
+    sensors.rows.push_back(
+        {a.name, share(a.used, rows), share(std::max<std::int64_t>(0, rows - a.used - a.refused), rows),
+         fmt::format("{}", count.out_of_range), fmt::format("{}", count.stuck), fmt::format("{}", a.refused),
+         brief_number(a.mean, 2), brief_number(a.variance, 3),
+         std::isnan(a.whiteness) ? "-" : brief_number(a.whiteness, 2)});
   }
   fmt::print(
       "{}\ninnovations over their standard deviation: mean 0 and variance 1 are expected; white: probability "
@@ -228,12 +234,7 @@ nlohmann::ordered_json to_json(const EstimateRequest& request, const Model& mode
 }
 
 RecordOptions record_options(const EstimateRequest& request, const Model& model) {
-  RecordOptions reading;
-  reading.sensors = model.estimation.sensors;
-  reading.inputs = model.estimation.inputs;
-  reading.step = model.estimation.step.value_or(0.0);
-  reading.late = model.estimation.late;
-  reading.resample = model.estimation.resample;
+  RecordOptions reading = record_options(model);
   if (!request.window.empty())
     std::tie(reading.from, reading.to) = read_window({tellegen_estimate, "--window"}, request.window);
   return reading;
@@ -307,7 +308,8 @@ double checkpoint_interval(const EstimateRequest& request) {
 
 // Row by row: the file may be larger than the memory.
 void follow_record(const EstimateRequest& request, const Model& model) {
-  RecordStream stream(model, request.data, record_options(request, model));
+  RecordStream stream(model, data_source(tellegen_estimate, request.source, request.file),
+                      record_options(request, model));
   if (!request.anyway && stream.outline().steps > 0)
     require_known(request.file, model, stream.outline(),
                   {.states = true, .unknowns = model.estimation.unknowns});
@@ -454,7 +456,8 @@ void estimate_command(const EstimateRequest& request) {
                         {"a record is followed as fast as it can be"});
   if (request.realtime.on || (request.data == "-" && json_lines_come())) return follow_live(request, model);
   if (follows_rows(request, model)) return follow_record(request, model);
-  const Record record = read_record(model, request.data, record_options(request, model));
+  const Record record = read_record(model, data_source(tellegen_estimate, request.source, request.file),
+                                    record_options(request, model));
   if (!request.anyway)
     require_known(request.file, model, record, {.states = true, .unknowns = model.estimation.unknowns});
   EstimateOptions options = estimate_options(request);
@@ -491,11 +494,10 @@ void add_estimate(CLI::App& command) {
   std::string list;
   for (const EstimatorEntry& e : estimators()) list += (list.empty() ? "" : ", ") + std::string(e.name);
   command.add_option("FILE", r.file, "model file with [sensors], [unknowns] and [estimate]")->required();
-  command
-      .add_option(
-          "--data", r.data,
-          "measurements: a column of times, one for each sensor; -: standard input, as CSV or lines of JSON")
-      ->type_name("F.csv|-");
+  add_data_options(command, r.source,
+                   "measurements: a column of times, one for each sensor; CSV of any shape, HDF5, .mat, MDF "
+                   "4; a folder, or "
+                   "once for each of several files in sequence; -: standard input, as CSV or lines of JSON");
   const char* what = "What to estimate (over the model's [estimate])";
   command.add_option("--estimator", r.estimator, list)->type_name("NAME")->group(what);
   command.add_option("--sensors", r.sensors, "sensors that are used")->type_name("LIST")->group(what);
@@ -582,7 +584,10 @@ void add_estimate(CLI::App& command) {
           ->expected(0, 1)
           ->group(where);
   add_estimate_report_options(command, r.report);
-  command.callback([request] { estimate_command(*request); });
+  command.callback([request] {
+    request->data = request->source.first();
+    estimate_command(*request);
+  });
 }
 
 }  // namespace tellegen

@@ -12,6 +12,7 @@ constexpr FaultCode codes[] = {
     {"T402", "an output that cannot be written"},
     {"T403", "a reference that cannot be read or compared"},
     {"T410", "a study that could not be finished"},
+    {"T420", "a run that cannot be exported"},
     {"T570", "a kind that the library does not have"},
     {"T580", "a `--vary` that cannot be read"},
     {"T581", "a range that cannot be"},

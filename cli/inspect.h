@@ -31,6 +31,7 @@ struct Inspection {
   std::vector<StateValue> states;
   std::vector<Redundant> redundant;
   Names unknowns;
+  std::string mechanism;  // which coordinates were chosen; empty: there is none
 };
 
 // Throws ModelError with the faults of topology and [simulation] together, then those of structure and

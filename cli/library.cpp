@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/text.h"
 #include "tellegen/model/kind_text.h"
+#include "tellegen/model/own_kinds.h"
 #include "tellegen/model/read.h"
 #include "tellegen/symbolic/nearest.h"
 
@@ -115,16 +117,24 @@ void print_list(const std::vector<KindText>& kinds) {
 void show(const LibraryRequest& request) {
   const fs::path library = library_folder();
   const std::vector<Domain> domains = read_domains(library);
-  const Names all = library_kinds(library);
+  Names all = library_kinds(library);
+  // One's own kinds stand before those of the same name.
+  std::map<std::string, fs::path> files;
+  for (const fs::path& folder : own_kind_folders())
+    for (const std::string& name : own_kinds(folder))
+      if (files.try_emplace(name, kind_file(folder, name)).second &&
+          std::find(all.begin(), all.end(), name) == all.end())
+        all.push_back(name);
+  for (const std::string& name : all) files.try_emplace(name, kind_file(library, name));
   const auto described = [&](const std::string& name) {
-    return describe_kind(domains, kind_file(library, name), name);
+    return describe_kind(domains, files.at(name), name);
   };
   if (std::find(all.begin(), all.end(), request.kind) != all.end()) {
     const KindText kind = described(request.kind);
     if (request.json)
       fmt::print("{}", json_text(to_json(kind)));
     else
-      fmt::print("{}\nfile {}\n", to_text(kind), kind_file(library, kind.name).string());
+      fmt::print("{}\nfile {}\n", to_text(kind), files.at(kind.name).string());
     return;
   }
   std::vector<KindText> listed;  // all, or one shelf

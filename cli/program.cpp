@@ -2,8 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
 
+#include "cli/arguments.h"
+#include "tellegen/results/atomic_file.h"
 #include "tellegen/simulate/initial.h"
 
 namespace tellegen {
@@ -15,9 +23,73 @@ int fail(int code, const std::string& text) {
   return code;
 }
 
+// With --json faults are JSON too: on standard output, or beside the file that it names, which stays as it
+// is.
+void write_json_faults(const ModelError& error, int count, char** arguments) {
+  const std::string_view command = count > 1 ? arguments[1] : "";
+  if (command == "check") return;  // it has done so, with what it knows of the file
+  for (int k = 2; k < count; ++k) {
+    const std::string_view argument = arguments[k];
+    if (argument != "--json" && !argument.starts_with("--json=")) continue;
+    std::string_view file = argument.starts_with("--json=") ? argument.substr(7) : "";
+    if (file.empty() && k + 1 < count && std::string_view(arguments[k + 1]).ends_with(".json"))
+      file = arguments[k + 1];
+    nlohmann::ordered_json json{{"command", command}, {"faults", nlohmann::ordered_json::array()}};
+    for (const Fault& fault : error.faults())
+      json["faults"].push_back({{"file", fault.place.file},
+                                {"line", fault.place.line},
+                                {"code", fault.code},
+                                {"message", fault.message},
+                                {"details", fault.details}});
+    const std::string text =
+        json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    if (file.empty() || is_stream(file))
+      std::fwrite(text.data(), 1, text.size(), stdout);
+    else
+      try {
+        write_file(partial_path(file), text);
+      } catch (const ModelError&) {  // standard error has them too
+      }
+    return;
+  }
+}
+
+// --library goes with every command, wherever it stands: before anything is read.
+std::vector<char*> take_library(int count, char** arguments) {
+  std::vector<char*> words;
+  for (int k = 0; k < count; ++k) {
+    const std::string_view word = arguments[k];
+    std::string folder;
+    if (word == "--library" && k + 1 < count)
+      folder = arguments[++k];
+    else if (word.starts_with("--library="))
+      folder = word.substr(10);
+    if (folder.empty()) {
+      words.push_back(arguments[k]);
+      continue;
+    }
+    const char* listed = std::getenv("TELLEGEN_LIBRARY");
+    if (listed && *listed) folder += std::string(":") + listed;
+    setenv("TELLEGEN_LIBRARY", folder.c_str(), 1);
+  }
+  words.push_back(nullptr);
+  return words;
+}
+
+// What was printed has arrived: a full disk is found here at the latest.
+int finished() {
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return 0;
+  const int reason = errno;
+  fmt::print(stderr, "tellegen: T402: cannot write to standard output: {}\n", std::strerror(reason));
+  return 1;
+}
+
 }  // namespace
 
 int run_program(std::span<const Command> commands, int count, char** arguments) {
+  std::vector<char*> words = take_library(count, arguments);
+  count = static_cast<int>(words.size()) - 1;
+  arguments = words.data();
   CLI::App app{"Tellegen: simulation of physical systems by their linear graph", "tellegen"};
   app.set_version_flag("--version", "tellegen " TELLEGEN_VERSION);
   app.get_formatter()->column_width(34);
@@ -32,12 +104,16 @@ int run_program(std::span<const Command> commands, int count, char** arguments) 
       "tellegen COMMAND --help tells what a command takes.\n"
       "Quantities carry units: 1ms, \"30.47 mK/W\"; a bare number is SI.\n"
       "Exit code: 0 done, 1 the study failed, 2 the input was wrong.\n");
+  std::string library;  // for the help; take_library() has read it
+  app.add_option("--library", library,
+                 "a folder of kinds of one's own, beside the library; also $TELLEGEN_LIBRARY")
+      ->type_name("FOLDER");
   for (const Command& command : commands)
     command.add(*app.add_subcommand(command.name, command.summary)->group("Commands"));
   if (count == 1) return fail(2, app.help());
   try {
     app.parse(count, arguments);
-    return 0;
+    return finished();
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
@@ -46,7 +122,15 @@ int run_program(std::span<const Command> commands, int count, char** arguments) 
     return fail(1, error.what());
   } catch (const SimulationError& error) {
     return fail(1, fmt::format("T410: {}", error.what()));
-  } catch (const std::exception& error) {  // ModelError among them
+  } catch (const ModelError& error) {
+    write_json_faults(error, count, arguments);
+    return fail(2, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(2, error.what());
+  } catch (const std::system_error& error) {  // fmt could not write
+    return fail(1,
+                fmt::format("tellegen: T402: cannot write to standard output: {}", error.code().message()));
+  } catch (const std::exception& error) {
     return fail(2, error.what());
   }
 }

@@ -9,6 +9,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/model_file.h"
 #include "cli/text.h"
 #include "tellegen/model/reading.h"
 
@@ -119,10 +120,7 @@ std::vector<std::string> make_external(const RealtimeRequest& request, Model& mo
   if (names.empty())
     throw wrong("--listen: the model has no inputs that could come from outside",
                 {"they stand in its section [inputs]: u = { value = 0.0, unit = \"V\" }"});
-  for (auto name = names.begin(); name != names.end(); ++name)
-    if (std::find(names.begin(), name, *name) != name)
-      throw wrong(fmt::format("--external names '{}' twice", *name), {});
-  for (const std::string& name : names) tellegen::make_external(model, name);
+  make_external({"tellegen simulate", "--external"}, names, model);
   return names;
 }
 

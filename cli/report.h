@@ -25,6 +25,9 @@ struct RunReport {
   std::optional<RealtimeReport> realtime;
   std::vector<SecondRun> second_runs{};  // with --verify
   std::vector<std::string> warnings{};   // all of them
+  // Rows that went to the file as they were made; `trajectory` then holds the first row, the lowest and
+  // highest values, and the last row.
+  std::optional<std::int64_t> streamed_rows{};
 };
 
 // Final value, lowest and highest of every output, and its error; cut where there are too many for a screen.

@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/realtime.h"
 #include "cli/report.h"
+#include "cli/streamed_run.h"
 #include "cli/text.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/results/atomic_file.h"
@@ -26,6 +27,8 @@ namespace tellegen {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr double default_tolerance = 1e-4;  // of results; studies, which differentiate them, ask for more
 
 // The command line as it was typed.
 struct SimulateRequest {
@@ -69,7 +72,8 @@ SimulationOptions options_of(const SimulateRequest& request) {
   return options;
 }
 
-// What can be known to be wrong with the files to be written before anything is computed.
+// What can be known to be wrong with the files to be written before anything is
+// computed.
 void check_targets(const SimulateRequest& request) {
   if (!request.output.empty())
     check_writable({tellegen_simulate, "--output"}, request.output, {".csv", ".h5", ".hdf5"});
@@ -89,7 +93,8 @@ void write_trajectory(const fs::path& path, const Trajectory& trajectory) {
     write_csv(path, trajectory);
 }
 
-// Rows of a real-time run reach the disk as they are made: under the name of a partial result until it ends.
+// Rows of a real-time run reach the disk as they are made: under the name of a
+// partial result until it ends.
 std::unique_ptr<CsvStream> open_stream(const SimulateRequest& request, const Simulation& simulation) {
   std::vector<std::string> names, units;
   for (const OutputColumn& column : simulation.outputs()) {
@@ -104,14 +109,15 @@ std::unique_ptr<CsvStream> open_stream(const SimulateRequest& request, const Sim
   }
 }
 
-// Everything asked for, complete or (of a run that failed half-way) under the .partial names.
+// Everything asked for, complete or (of a run that failed half-way) under the
+// .partial names.
 void write_files(const SimulateRequest& request, const Trajectory* reference, bool partial, RunReport& report,
                  CsvStream* stream) {
   const auto target = [&](const std::string& path) {
     return partial && !is_stream(path) ? partial_path(path) : fs::path(path);
   };
   try {
-    if (!request.output.empty()) {
+    if (!request.output.empty() && !report.streamed_rows) {
       const fs::path output = target(request.output);
       if (stream) stream->close();
       // Of a long run in real time only the stream has every row.
@@ -155,7 +161,8 @@ void print(const SimulateRequest& request, const RunReport& report) {
   for (const std::string& file : report.written) fmt::print("wrote {}\n", file);
 }
 
-// Two methods with shrinking steps, until they agree; the brief line says how well.
+// Two methods with shrinking steps, until they agree; the brief line says how
+// well.
 void solve_reference(const EquationSystem& system, double agreement, const std::vector<OutputColumn>& columns,
                      RunReport& report) {
   ReferenceResult found = find_reference(system, report.options, columns, {.agreement = agreement});
@@ -164,7 +171,8 @@ void solve_reference(const EquationSystem& system, double agreement, const std::
   if (found.rounds.empty()) return;  // no step was short enough: the solution's failure says why
   const ReferenceRound& last = found.rounds.back();
   report.brief = fmt::format(
-      "at a step of {:.6g} s bdf3 and tr differ by {:.2g} of an output's range, the last halving by {:.2g}",
+      "at a step of {:.6g} s bdf3 and tr differ by {:.2g} of an "
+      "output's range, the last halving by {:.2g}",
       last.step, last.between_methods, last.since_last);
   for (std::size_t k = 0; k < found.differences.size(); ++k)
     report.brief +=
@@ -173,7 +181,19 @@ void solve_reference(const EquationSystem& system, double agreement, const std::
       found.converged ? "" : "no agreement to " + fmt::format("{:g}: ", agreement) + report.brief;
 }
 
-// A balance that does not close is looked at again component by component: who makes or destroys energy?
+// What may help after a failure: never the method that has just failed.
+std::string advice_after(const std::string& method) {
+  const bool variable = traits_of(method).steps == MethodTraits::Steps::variable;
+  return std::string(variable ? "give a looser --tolerance, or try a fixed "
+                                "step with method bdf1"
+                              : "leave out --step and --method, which chooses "
+                                "the steps by their error, or "
+                                "shorten the step") +
+         "; where the solution itself ends there, look at the formulas named";
+}
+
+// A balance that does not close is looked at again component by component: who
+// makes or destroys energy?
 void find_culprit(const EquationSystem& system, const std::vector<OutputColumn>& columns, RunReport& report) {
   constexpr std::int32_t largest = 2000;
   const auto& balance = report.summary.balance;
@@ -185,6 +205,29 @@ void find_culprit(const EquationSystem& system, const std::vector<OutputColumn>&
   again.compile = false;
   const SimulationResult result = Simulation(system, again, columns).run();
   if (result.balance && result.balance->checked) report.summary.balance->shares = result.balance->shares;
+}
+
+// Nothing but the file needs the rows, and they are many.
+bool is_streamed(const SimulateRequest& request, const Simulation& simulation) {
+  return !request.output.empty() && !is_stream(request.output) && request.plot.empty() &&
+         request.compare.empty() && !request.wants_verify && is_too_long_to_keep(simulation);
+}
+
+// Without an account of energy, which looks at every row.
+void run_to_file(const SimulateRequest& request, const EquationSystem& system,
+                 const std::vector<OutputColumn>& columns, RunReport& report) {
+  report.options.balance = Balance::off;
+  Simulation simulation(system, report.options, columns);
+  check_disk(simulation, request.output);
+  const fs::path path = partial_path(request.output);
+  ProgressBar bar;
+  StreamedRun run =
+      run_streamed(simulation, path, ProgressBar::watched() ? Progress(std::ref(bar)) : Progress());
+  if (run.result.failure.empty()) fs::rename(path, request.output);
+  report.written.push_back((run.result.failure.empty() ? fs::path(request.output) : path).string());
+  report.summary = std::move(run.result);
+  report.streamed_rows = run.rows;
+  report.trajectory = std::move(run.ends);
 }
 
 void simulate(const SimulateRequest& request) {
@@ -200,6 +243,8 @@ void simulate(const SimulateRequest& request) {
   if (request.tolerance > 0.0) model.simulation.tolerance = request.tolerance;
   const std::vector<std::string> external = make_external(request.realtime, model);
   RunReport report{model.name, request.file, complete_options(model, given), {}, {}, {}, {}, {}, {}};
+  if (traits_of(report.options.method).steps == MethodTraits::Steps::variable && !model.simulation.tolerance)
+    report.options.tolerance = default_tolerance;
   add_stop_watch(model, report.options);
   const EquationSystem system = build_system(model);
   report.options.external = external;
@@ -218,6 +263,8 @@ void simulate(const SimulateRequest& request) {
         RealtimeRun run = run_in_real_time(request.realtime, simulation, stream.get());
         report.summary = std::move(run.result);
         report.realtime = std::move(run.report);
+      } else if (is_streamed(request, simulation)) {
+        run_to_file(request, system, columns, report);
       } else {
         ProgressBar bar;
         report.summary = simulation.run(ProgressBar::watched() ? Progress(std::ref(bar)) : Progress());
@@ -233,8 +280,9 @@ void simulate(const SimulateRequest& request) {
   SimulationResult& result = report.summary;
   report.warnings = result.warnings();
   for (const std::string& text : second_run_warnings(report.second_runs)) report.warnings.push_back(text);
-  report.trajectory = {std::move(result.names), std::move(result.units), std::move(result.t),
-                       std::move(result.values)};
+  if (!report.streamed_rows)
+    report.trajectory = {std::move(result.names), std::move(result.units), std::move(result.t),
+                         std::move(result.values)};
   const bool failed = !result.failure.empty();
   if (reference && !failed) report.errors = compare(report.trajectory, *reference);
   write_files(request, reference ? &*reference : nullptr, failed, report, stream.get());
@@ -248,11 +296,9 @@ void simulate(const SimulateRequest& request) {
         {report.warnings.size() > 1 ? fmt::format("and {} more", report.warnings.size() - 1) : ""});
   if (!failed) return;
   const auto& kept = report.written;
-  throw StudyError(
-      request.file, result.failure,
-      {"shorten the step, or try method bdf1 or adaptive; where the solution itself ends there, look at "
-       "the formulas named",
-       kept.empty() ? "" : "what was computed until then: " + joined(kept)});
+  throw StudyError(request.file, result.failure,
+                   {advice_after(report.options.method),
+                    kept.empty() ? "" : "what was computed until then: " + joined(kept)});
 }
 
 }  // namespace
@@ -283,7 +329,10 @@ void add_simulate(CLI::App& command) {
       ->type_name("COUNT")
       ->check(not_positive_count)
       ->group(how);
-  command.add_option("--tolerance", r.tolerance, "of Newton's iteration, relative to each variable's scale")
+  command
+      .add_option(
+          "--tolerance", r.tolerance,
+          "of the results with a variable step (1e-4), relative to each variable; of Newton's iteration")
       ->type_name("NUMBER")
       ->check(not_positive)
       ->group(how);
@@ -301,28 +350,27 @@ void add_simulate(CLI::App& command) {
       ->type_name("COUNT")
       ->check(not_positive_count)
       ->group(how);
-  auto* reference =
-      command
-          .add_option("--reference", r.agreement,
-                      "solution at convergence: bdf3 and tr with shrinking steps until they agree "
-                      "to this part of each output's range (1e-7)")
-          ->type_name("[NUMBER]")
-          ->expected(0, 1)
-          ->check(not_positive)
-          ->group(how);
+  auto* reference = command
+                        .add_option("--reference", r.agreement,
+                                    "solution at convergence: bdf3 and tr with shrinking "
+                                    "steps until they agree "
+                                    "to this part of each output's range (1e-7)")
+                        ->type_name("[NUMBER]")
+                        ->expected(0, 1)
+                        ->check(not_positive)
+                        ->group(how);
   command.add_flag("--refactor", r.refactor, "factorise in every iteration, even a constant tangent")
       ->group(how);
-  auto* verify =
-      command
-          .add_option(
-              "--verify", r.verify,
-              "run again by another method, with half the step and interpreted; differences beyond this "
-              "fraction of an output's range (0.01) are warnings")
-          ->type_name("[NUMBER]")
-          ->expected(0, 1)
-          ->check(not_positive)
-          ->excludes(reference)
-          ->group(how);
+  auto* verify = command
+                     .add_option("--verify", r.verify,
+                                 "run again by another method, with half the step and "
+                                 "interpreted; differences beyond this "
+                                 "fraction of an output's range (0.01) are warnings")
+                     ->type_name("[NUMBER]")
+                     ->expected(0, 1)
+                     ->check(not_positive)
+                     ->excludes(reference)
+                     ->group(how);
   command.add_flag("--strict", r.strict, "a warning is a fault: exit code 1")->group(how);
   auto* off = command.add_flag("--no-balance", r.no_balance, "do not account for energy")->group(how);
   command.add_flag("--balance", r.balance, "account for energy storage by storage")

@@ -31,6 +31,12 @@ tellegen_dependency(klu INCLUDE ${KLU_INCLUDE} LIBRARIES ${KLU_LIBRARY} ${BTF_LI
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5-serial)
 tellegen_dependency(hdf5 LIBRARIES PkgConfig::HDF5)
 
+find_library(ZLIB_LIBRARY z REQUIRED)
+tellegen_dependency(zlib LIBRARIES ${ZLIB_LIBRARY})
+
+pkg_check_modules(PUGIXML REQUIRED IMPORTED_TARGET pugixml)
+tellegen_dependency(pugixml LIBRARIES PkgConfig::PUGIXML)
+
 pkg_check_modules(NLOPT REQUIRED IMPORTED_TARGET nlopt)
 tellegen_dependency(nlopt LIBRARIES PkgConfig::NLOPT)
 

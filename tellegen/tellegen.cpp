@@ -63,13 +63,7 @@ std::vector<SampleOutcome> sweep(SampleTask task, const SampleSet& samples, int 
 }
 
 Record read_record(const Model& model, const std::filesystem::path& file) {
-  RecordOptions options;
-  options.sensors = model.estimation.sensors;
-  options.inputs = model.estimation.inputs;
-  options.step = model.estimation.step.value_or(0.0);
-  options.late = model.estimation.late;
-  options.resample = model.estimation.resample;
-  return read_record(model, file, options);
+  return read_record(model, file, record_options(model));
 }
 
 Estimate estimate(const Model& model, const Record& record) { return judged_estimate(model, record, {}); }

@@ -7,6 +7,7 @@
 #include "benchmarks/cell_sensitivities.h"
 #include "benchmarks/circuit.h"
 #include "benchmarks/converter.h"
+#include "benchmarks/default_run.h"
 #include "benchmarks/ladder_model.h"
 #include "benchmarks/readers.h"
 #include "benchmarks/stack.h"
@@ -107,6 +108,7 @@ TEST(benchmark, large_inputs_are_read_whole) {
   expect_found(read_large_model(10'000));
   expect_found(read_large_table(1'000'000));
   expect_found(read_large_trajectory(1'000'000));
+  expect_found(read_large_record(1'000'000));
 }
 
 // The answers, not the times: with ngspice where it is installed.
@@ -114,6 +116,12 @@ TEST(benchmark, the_converter_agrees_with_ngspice) {
   ConverterOptions options;
   options.quick = true;
   EXPECT_TRUE(run_converter(options));
+}
+
+TEST(benchmark, default_settings_agree_with_ngspice) {
+  DefaultRunOptions options;
+  options.quick = true;
+  EXPECT_TRUE(run_default_benchmark(options));
 }
 
 // One phase of the inverter on coarse meshes, one and two cells across a die: all heat arrives, the film is

@@ -278,7 +278,8 @@ TEST(CliLibrary, SuggestsKindsThatAreNamedAlike) {
       << typo.err;
   EXPECT_NE(typo.err.find("'electrical.diode'"), std::string::npos) << typo.err;
   const Ran shelf = run_program({"library", "spring"});
-  EXPECT_NE(shelf.err.find("did you mean 'rotational.spring', 'translational.spring'?"), std::string::npos)
+  EXPECT_NE(shelf.err.find("did you mean 'multibody.spring', 'rotational.spring', 'translational.spring'?"),
+            std::string::npos)
       << shelf.err;
   const Ran wild = run_program({"library", "qwertyuiop"});
   EXPECT_EQ(wild.code, 2);

@@ -265,8 +265,10 @@ TEST(Docs, the_readme_s_examples_work) { Example("README.md").run(); }
 TEST(Docs, the_tutorial_s_examples_work) { Example("docs/tutorial.md").run(); }
 TEST(Docs, the_model_file_s_examples_work) { Example("docs/model-file.md").run(); }
 TEST(Docs, the_studies_examples_work) { Example("docs/studies.md").run(); }
+TEST(Docs, from_a_log_file_to_a_twin) { Example("docs/log-to-twin.md").run(); }
 TEST(Docs, the_twin_s_examples_work) { Example("docs/twin.md").run(); }
 TEST(Docs, the_examples_of_stacks_work) { Example("docs/stacks.md").run(); }
+TEST(Docs, the_examples_of_mechanisms_work) { Example("docs/mechanisms.md").run(); }
 TEST(Docs, the_examples_of_equations_work) { Example("docs/equations.md").run(); }
 
 TEST(Docs, the_examples_of_machines_work) { Example("docs/machines.md").run(); }
@@ -287,7 +289,7 @@ TEST(Docs, links_lead_somewhere) {
        {"README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/model-file.md", "docs/errors.md",
         "docs/theory.md", "docs/realtime.md", "docs/architecture.md", "docs/library.md", "docs/netlists.md",
         "docs/studies.md", "docs/equations.md", "docs/twin.md", "docs/stacks.md", "docs/machines.md",
-        "docs/gallery.md"}) {
+        "docs/gallery.md", "docs/log-to-twin.md", "docs/mechanisms.md"}) {
     const std::string text = page(name);
     for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
       EXPECT_TRUE(fs::exists((root / name).parent_path() / (*at)[1].str())) << name << ": " << (*at)[0];
@@ -324,6 +326,7 @@ TEST(Docs, studies_have_every_option) {
 TEST(Docs, twins_have_every_option) {
   for (const char* command : {"synthesize", "estimate", "calibrate", "report"})
     expect_every_option(command, "docs/twin.md");
+  expect_every_option("data", "docs/log-to-twin.md");
 }
 
 }  // namespace

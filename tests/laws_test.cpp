@@ -10,6 +10,7 @@
 #include <new>
 #include <random>
 
+#include "tellegen/model/parameters.h"
 #include "tellegen/model/units.h"
 #include "tellegen/simulate/adaptive.h"
 #include "tellegen/simulate/minimal_problem.h"
@@ -49,11 +50,13 @@ namespace {
 namespace fs = std::filesystem;
 
 // A saturated machine that starts from rest has no flux, where its main flux has no derivative: Newton's
-// iteration of implicit steps fails there, and motor-sag is for rk4 (machines_test.cpp).
+// iteration of implicit steps fails there, and motor-sag is for rk4 (machines_test.cpp). The wishbone is
+// moved by its drivers alone: nothing is stored in it, and its formulas are long.
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(TELLEGEN_SOURCE_DIR "/models"))
-    if (fs::exists(entry.path() / "model.toml") && entry.path().filename() != "motor-sag")
+    if (fs::exists(entry.path() / "model.toml") && entry.path().filename() != "motor-sag" &&
+        entry.path().filename() != "double-wishbone")
       names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   return names;
@@ -89,6 +92,17 @@ double largest_difference(const Rows& a, const Rows& b, const Rows& scale) {
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
     largest = std::max(largest, std::abs(a[i] - b[i]) / scale[i % scale.size()]);
   return largest;
+}
+
+// Of all values, by the largest.
+double largest_relative(const Rows& a, const Rows& b) {
+  double difference = 0.0, size = 1e-300;
+  EXPECT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    difference = std::max(difference, std::abs(a[i] - b[i]));
+    size = std::max(size, std::abs(b[i]));
+  }
+  return difference / size;
 }
 
 class Laws : public testing::TestWithParam<std::string> {
@@ -239,16 +253,17 @@ TEST_P(Laws, all_methods_agree_within_their_error) {
     return Simulation(model, o, {}).run();
   };
   const SimulationResult reference = linear() && !switched() ? run("exact", base.step, 1e-8)
-                                     : has_adaptive()        ? run("adaptive", base.step, 1e-11)
+                                     : has_adaptive()        ? run("adaptive-ida", base.step, 1e-11)
                                                              : run("tr", base.step / 32, 1e-10);
   ASSERT_EQ(reference.failure, "");
   const std::size_t width = reference.names.size();
   Rows scale(width, 1e-9);
   for (std::size_t i = 0; i < reference.values.size(); ++i)
     scale[i % width] = std::max(scale[i % width], std::abs(reference.values[i]));
+  if (GetParam() == "pendulum-3d") scale.back() = 1.0;  // its spin stays zero
   for (const char* method : {"bdf1", "bdf2", "bdf3", "tr", "trnp", "rk4"}) {
     const SimulationResult coarse = run(method, base.step / 2, 1e-9), fine = run(method, base.step / 4, 1e-9);
-    if (method == std::string("rk4") && !fine.failure.empty()) continue;  // too stiff for it
+    if (method == std::string("rk4") && !(fine.failure + coarse.failure).empty()) continue;  // too stiff
     // A step chosen for order four is far too long for order one.
     if (method == std::string("bdf1") && model.simulation.method == "rk4") continue;
     ASSERT_EQ(fine.failure + coarse.failure, "") << method;
@@ -359,6 +374,42 @@ TEST_P(Laws, a_step_allocates_nothing) {
   TestProblem p(model, options("rk4", 50), {});
   expect_none(*minimal_rk4(p.problem), p, "rk4");
   if (linear() && !switched()) expect_none(*minimal_exact(p.problem), p, "exact");
+}
+
+// Another run with other numbers is the run of a model with these numbers, whatever ran before. Where the
+// equations cannot be kept it says so.
+TEST_P(Laws, a_run_with_other_numbers_keeps_nothing_of_the_last) {
+  std::vector<int> parameters;
+  std::vector<double> nominal;
+  for (const std::string& name : parameter_names(model, false)) {
+    parameters.push_back(study_parameter(model, name));
+    nominal.push_back(model.parameters[parameters.back()].number);
+  }
+  const auto scaled = [&](double factor) {
+    std::vector<double> numbers = nominal;
+    for (double& n : numbers) n *= factor;
+    return numbers;
+  };
+  for (const char* method : {"bdf3", "tr", "exact"}) {
+    if (method == std::string("exact") && (!linear() || switched())) continue;
+    SimulationOptions o = options(method, 100);
+    o.restarts = true;
+    set_parameters(model, parameters, nominal);
+    Simulation often(model, o, {}), once(model, o, {});
+    const auto run = [&](Simulation& simulation, double factor) {
+      set_parameters(model, parameters, scaled(factor));
+      return simulation.restart(o.stop) ? simulation.run().values : Rows{};
+    };
+    try {
+      run(often, 0.9999);
+      const Rows after_others = run(often, 1.001);
+      EXPECT_EQ(after_others, run(once, 1.001)) << method;
+      if (after_others.empty()) continue;  // redundant storage, conditions at the start
+      EXPECT_LT(largest_relative(after_others, Simulation(model, o, {}).run().values), 1e-7) << method;
+    } catch (const ModelError&) {  // a bound, a start that contradicts itself
+    }
+    set_parameters(model, parameters, nominal);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Laws, testing::ValuesIn(model_names()), [](const auto& info) {

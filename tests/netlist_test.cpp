@@ -68,7 +68,7 @@ Reference read_raw(const std::string& bytes) {
   if (begin == std::string::npos) return reference;
   const std::string head = bytes.substr(0, begin);
   std::vector<std::string> columns;
-  const std::regex variable(R"(\n\t\d+\t(\S+)\t)");
+  const std::regex variable(R"(\n\t\d+\t([^\t]+)\t)");
   for (std::sregex_iterator at(head.begin(), head.end(), variable), end; at != end; ++at)
     columns.push_back((*at)[1]);
   const double* data = reinterpret_cast<const double*>(bytes.data() + begin + 8);

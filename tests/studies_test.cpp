@@ -205,6 +205,40 @@ TEST_F(Studies, a_front_of_two_goals_and_a_surface_over_two_variables) {
   EXPECT_TRUE(fs::exists(map));
 }
 
+// Two samples share the maximum, and V moves one of them only.
+TEST_F(Studies, a_derivative_with_a_warning_is_a_fault_under_strict) {
+  const std::string model = file("two_maxima.toml", R"toml(name = "two maxima"
+[parameters]
+V = "10 V"
+W = "10 V"
+[components]
+source = { kind = "electrical.voltage_source", p = "s", n = "datum", V = "if(t < 0.0055, V, W)" }
+load   = { kind = "electrical.resistor", p = "s", n = "datum", R = 100 }
+[simulation]
+stop = "10 ms"
+step = "1 ms"
+[objectives]
+most = { maximum = "load.v" }
+[design]
+variables = { V = ["5 V", "20 V"] }
+minimize  = "most"
+)toml");
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"rank", model, "--of", "most"},
+                                                  {"sensitivity", model, "--of", "most"},
+                                                  {"optimize", model}}) {
+    const Ran lenient = run(command);
+    EXPECT_EQ(lenient.code, 0) << lenient.err;
+    EXPECT_NE((lenient.out + lenient.err).find("several samples share the maximum"), std::string::npos)
+        << command[0] << lenient.out << lenient.err;
+    std::vector<std::string> strictly = command;
+    strictly.push_back("--strict");
+    const Ran strict = run(strictly);
+    EXPECT_EQ(strict.code, 1) << command[0];
+    EXPECT_NE(strict.err.find("with --strict a warning is a fault: several samples share"), std::string::npos)
+        << strict.err;
+  }
+}
+
 TEST_F(Studies, optimize_says_what_is_wrong) {
   const auto said = [&](const std::string& model, std::vector<std::string> arguments,
                         const std::string& what) {

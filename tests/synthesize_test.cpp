@@ -33,7 +33,7 @@ TEST_F(Synthesize, writes_what_an_estimator_reads_and_the_truth_beside_it) {
   EXPECT_NE(ran.out.find("seed 3"), std::string::npos) << ran.out;
   EXPECT_TRUE(get(path("d.csv")).starts_with("t [s],S1 [K],S2 [K],S3 [K]\n0,"));
   const Model model = read_model(rc, {TELLEGEN_SOURCE_DIR "/library", {}});
-  const Record record = read_record(model, path("d.csv"), {.sensors = {0, 1, 2}});
+  const Record record = read_record(model, std::filesystem::path(path("d.csv")), {.sensors = {0, 1, 2}});
   EXPECT_EQ(record.steps, 201);
   const Trajectory truth = read_csv(path("t.csv"));
   ASSERT_EQ(truth.rows(), 201u);

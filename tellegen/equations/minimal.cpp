@@ -18,19 +18,26 @@ namespace {
 constexpr std::string_view coefficient_name = "~coefficient";
 
 // A row of numbers, by column.
-using SparseRow = std::vector<std::pair<std::int32_t, double>>;
+struct RowEntry {
+  std::int32_t column;
+  Traced value;
+};
+using SparseRow = std::vector<RowEntry>;
 
-double* find_entry(SparseRow& row, std::int32_t column) {
-  const auto at = std::lower_bound(row.begin(), row.end(), column,
-                                   [](const auto& entry, std::int32_t c) { return entry.first < c; });
-  return at != row.end() && at->first == column ? &at->second : nullptr;
+SparseRow::iterator place_of(SparseRow& row, std::int32_t column) {
+  return std::lower_bound(row.begin(), row.end(), column,
+                          [](const RowEntry& entry, std::int32_t c) { return entry.column < c; });
 }
 
-void add_entry(SparseRow& row, std::int32_t column, double value) {
-  const auto at = std::lower_bound(row.begin(), row.end(), column,
-                                   [](const auto& entry, std::int32_t c) { return entry.first < c; });
-  if (at != row.end() && at->first == column)
-    at->second += value;
+Traced* find_entry(SparseRow& row, std::int32_t column) {
+  const auto at = place_of(row, column);
+  return at != row.end() && at->column == column ? &at->value : nullptr;
+}
+
+void add_entry(Tape& tape, SparseRow& row, std::int32_t column, Traced value) {
+  const auto at = place_of(row, column);
+  if (at != row.end() && at->column == column)
+    at->value = tape.add(at->value, value);
   else
     row.insert(at, {column, value});
 }
@@ -38,22 +45,26 @@ void add_entry(SparseRow& row, std::int32_t column, double value) {
 // row -= factor other, without `eliminated`; columns that are new in it are told to `filled`. What rounding
 // leaves of an exact cancellation is a zero.
 template <class Filled>
-void subtract(SparseRow& row, double factor, const SparseRow& other, std::int32_t eliminated, SparseRow& work,
-              const Filled& filled) {
+void subtract(Tape& tape, SparseRow& row, Traced factor, const SparseRow& other, std::int32_t eliminated,
+              SparseRow& work, const Filled& filled) {
   work.clear();
   auto a = row.begin();
   const auto copy_until = [&](std::int32_t column) {
-    for (; a != row.end() && a->first < column; ++a)
-      if (a->first != eliminated) work.push_back(*a);
+    for (; a != row.end() && a->column < column; ++a)
+      if (a->column != eliminated) work.push_back(*a);
   };
   for (const auto& [column, value] : other) {
     copy_until(column);
-    const bool there = a != row.end() && a->first == column;
-    const double before = there ? a->second : 0.0, change = factor * value, after = before - change;
+    const bool there = a != row.end() && a->column == column;
+    const Traced before = there ? a->value : Traced{};
     if (there) ++a;
     if (column == eliminated) continue;
-    if (std::abs(after) < 1e-14 * std::max(std::abs(before), std::abs(change)) || after == 0.0) continue;
-    work.emplace_back(column, after);
+    const double change = factor.value * value.value, after = before.value - change;
+    if (std::abs(after) < 1e-14 * std::max(std::abs(before.value), std::abs(change)) || after == 0.0) {
+      tape.cancels(before, factor, value);
+      continue;
+    }
+    work.push_back({column, tape.subtract_product(before, factor, value)});
     if (!there) filled(column);
   }
   copy_until(std::numeric_limits<std::int32_t>::max());
@@ -62,13 +73,14 @@ void subtract(SparseRow& row, double factor, const SparseRow& other, std::int32_
 
 class Reduction {
  public:
-  Reduction(const EquationSystem& system, const Storage& storage)
+  Reduction(const EquationSystem& system, const Storage& storage, bool renumbered)
       : system_(system),
         storage_(storage),
         pool_(*system.model->pool),
         n_(system.size()),
         rates_(static_cast<std::int32_t>(system.rates.size())),
-        size_(n_ + rates_) {
+        size_(n_ + rates_),
+        tape_(renumbered && system.discrete.empty() && storage.redundant.empty()) {
     for (std::size_t k = 0; k < system.discrete.size(); ++k)
       discrete_of_column_[system.discrete[k].column] = static_cast<std::int32_t>(k);
   }
@@ -78,6 +90,7 @@ class Reduction {
     write_rows();
     eliminate();
     express();
+    if (tape_.records() && form_.linear() && !has_literals_) keep_tape();
     return std::move(form_);
   }
 
@@ -108,7 +121,7 @@ class Reduction {
   }
 
   void add_source(Row& row, Expr s, double factor) {
-    add_entry(row.known, static_cast<std::int32_t>(form_.state_rates.size()) + source(s), factor);
+    add_entry(tape_, row.known, static_cast<std::int32_t>(form_.state_rates.size()) + source(s), {factor});
   }
 
   Row& new_row() { return rows_.emplace_back(); }
@@ -129,7 +142,7 @@ class Reduction {
       if (state_of_[k] >= 0) {
         add(row, group.plus[r.symbol][r.member], 1.0);
         add(row, group.minus[r.symbol][r.member], -1.0);
-        add_entry(row.known, state_of_[k], -1.0);
+        add_entry(tape_, row.known, state_of_[k], {-1.0});
       }
     }
     for (const RedundantRate& r : storage_.redundant) {
@@ -153,9 +166,10 @@ class Reduction {
     }
   }
 
-  void add(Row& row, std::int32_t column, double value) {
-    if (column >= 0) add_entry(row.unknown, column, value);
+  void add(Row& row, std::int32_t column, Traced value) {
+    if (column >= 0) add_entry(tape_, row.unknown, column, value);
   }
+  void add(Row& row, std::int32_t column, double value) { add(row, column, Traced{value}); }
 
   // An equation whose slopes are functions of its component's numbers, for all members of a group.
   struct LinearEquation {
@@ -206,20 +220,55 @@ class Reduction {
           continue;
         }
         for (std::size_t s = 0; s < group.symbols.size(); ++s)
-          if (const double slope = evaluate(linear[e]->slopes[s], values); slope != 0.0) {
+          if (const Traced slope = slope_at(linear[e]->slopes[s], group, m, values); slope.value != 0.0) {
             add(row, group.plus[s][m], slope);
-            add(row, group.minus[s][m], -slope);
+            add(row, group.minus[s][m], tape_.multiply({-1.0}, slope));
           }
         for (std::size_t k = 0; k < group.rated.size(); ++k)
-          if (const double slope = evaluate(linear[e]->rate_slopes[k], values); slope != 0.0)
+          if (const Traced slope = slope_at(linear[e]->rate_slopes[k], group, m, values); slope.value != 0.0)
             add(row, n_ + group.first_rate[m] + static_cast<std::int32_t>(k), slope);
         Expr remainder = linear[e]->remainder;
         if (remainder.is_number(0)) continue;
+        if (tape_.records()) {
+          add_source(row, in_own_numbers(remainder, group, m), 1.0);
+          continue;
+        }
         if (numbers.empty()) numbers = numbers_of(group, m);
         remainder = substitute(remainder, numbers);
         if (!remainder.is_number(0)) add_source(row, remainder, 1.0);
       }
     }
+  }
+
+  Traced slope_at(Expr slope, const Group& group, std::int32_t m, const ExprMap<double>& values) {
+    if (slope.is_number()) return {slope.number()};
+    const Traced value = tape_.input(evaluate(slope, values));
+    if (!tape_.records()) return value;
+    form_.inputs.push_back({slope, static_cast<std::int32_t>(&group - system_.groups.data()), m});
+    if (value.value == 0.0) tape_.is_zero(value);
+    return value;
+  }
+
+  // A source whose numbers stay symbols, parameters of the form.
+  Expr in_own_numbers(Expr source, const Group& group, std::int32_t m) {
+    const auto g = static_cast<std::int32_t>(&group - system_.groups.data());
+    ExprMap<Expr> own;
+    for (std::size_t p = 0; p < group.parameters.size(); ++p) {
+      if (!depends_on(source, group.parameters[p])) continue;
+      const Expr symbol = pool_.symbol(fmt::format("~number{}.{}.{}", g, m, p));
+      own[group.parameters[p]] = symbol;
+      if (std::find(form_.parameters.begin(), form_.parameters.end(), symbol) != form_.parameters.end())
+        continue;
+      form_.parameters.push_back(symbol);
+      form_.values.push_back(group.values[p][m]);
+      form_.own_numbers.push_back({g, static_cast<std::int32_t>(p), m});
+    }
+    return substitute(source, own);
+  }
+
+  void keep_tape() {
+    form_.value_slots.resize(form_.values.size(), -1);
+    form_.tape = std::make_shared<Tape>(std::move(tape_));
   }
 
   ExprMap<Expr> numbers_of(const Group& group, std::int32_t m) {
@@ -238,6 +287,7 @@ class Reduction {
   }
 
   void write_nonlinear_row(Row& row, const Group& group, std::int32_t m, Expr residual) {
+    has_literals_ = true;
     ExprMap<Expr> rest;
     const std::vector<Expr> in_calls = symbols_in_calls(residual);
     const auto straight = [&](Expr slope, Expr symbol) {
@@ -290,13 +340,13 @@ class Reduction {
     double largest = 0.0;
     int entries = 0;
     for (const auto& [c, v] : row.unknown) {
-      largest = std::max(largest, std::abs(v));
-      entries += v != 0.0;
+      largest = std::max(largest, std::abs(v.value));
+      entries += v.value != 0.0;
     }
     Offer best{2, entries, r, -1};
     if (row.used || row.nonlinear || entries == 0) return best;
     for (const auto& [c, v] : row.unknown) {
-      if (std::abs(v) < 0.1 * largest) continue;
+      if (std::abs(v.value) < 0.1 * largest) continue;
       if (const int nonlinear = nonlinear_columns_.contains(c); nonlinear < best.nonlinear)
         best.nonlinear = nonlinear, best.column = c;
       if (best.nonlinear == 0) break;
@@ -308,7 +358,12 @@ class Reduction {
   // columns. Backward: those are put in.
   void eliminate() {
     pivot_row_.assign(size_, -1);
-    for (Row& row : rows_) std::erase_if(row.unknown, [](const auto& entry) { return entry.second == 0.0; });
+    for (Row& row : rows_)
+      std::erase_if(row.unknown, [&](const RowEntry& entry) {
+        if (entry.value.value != 0.0) return false;
+        tape_.is_zero(entry.value);
+        return true;
+      });
     std::vector<std::vector<std::int32_t>> rows_with(size_);  // and some that no longer have the column
     std::set<Offer> offers;
     std::vector<Offer> offered;
@@ -326,20 +381,26 @@ class Reduction {
       row.used = true;
       pivot_row_[pivot.column] = pivot.row;
       order.push_back(pivot.column);
-      const double inverse = 1.0 / *find_entry(row.unknown, pivot.column);
-      for (auto& [c, v] : row.unknown) v *= inverse;
-      for (auto& [c, v] : row.known) v *= inverse;
-      *find_entry(row.unknown, pivot.column) = 1.0;
+      const Traced chosen = *find_entry(row.unknown, pivot.column);
+      if (tape_.records()) {
+        std::vector<Traced> others;
+        for (const auto& [c, v] : row.unknown) others.push_back(v);
+        tape_.is_large_among(chosen, others);
+      }
+      const Traced inverse = tape_.invert(chosen);
+      for (auto& [c, v] : row.unknown) v = tape_.multiply(v, inverse);
+      for (auto& [c, v] : row.known) v = tape_.multiply(v, inverse);
+      *find_entry(row.unknown, pivot.column) = {1.0};
       const std::vector<std::int32_t> touched = std::move(rows_with[pivot.column]);
       for (const std::int32_t r : touched) {
         Row& other = rows_[r];
         if (other.used) continue;
-        const double* entry = find_entry(other.unknown, pivot.column);
+        const Traced* entry = find_entry(other.unknown, pivot.column);
         if (!entry) continue;
-        const double factor = *entry;
-        subtract(other.unknown, factor, row.unknown, pivot.column, work,
+        const Traced factor = *entry;
+        subtract(tape_, other.unknown, factor, row.unknown, pivot.column, work,
                  [&](std::int32_t c) { rows_with[c].push_back(r); });
-        subtract(other.known, factor, row.known, -1, work, [](std::int32_t) {});
+        subtract(tape_, other.known, factor, row.known, -1, work, [](std::int32_t) {});
         if (offered[r].column >= 0) offers.erase(offered[r]);
         offered[r] = offer_of(r);
         if (offered[r].column >= 0) offers.insert(offered[r]);
@@ -351,21 +412,24 @@ class Reduction {
       for (const auto& [c, v] : row.unknown)
         if (c != *at && pivot_row_[c] >= 0) later.push_back(c);
       for (const std::int32_t c : later) {
-        const double* entry = find_entry(row.unknown, c);
+        const Traced* entry = find_entry(row.unknown, c);
         if (!entry) continue;
-        const double factor = *entry;
+        const Traced factor = *entry;
         const Row& other = rows_[pivot_row_[c]];
-        subtract(row.unknown, factor, other.unknown, c, work, [](std::int32_t) {});
-        subtract(row.known, factor, other.known, -1, work, [](std::int32_t) {});
+        subtract(tape_, row.unknown, factor, other.unknown, c, work, [](std::int32_t) {});
+        subtract(tape_, row.known, factor, other.known, -1, work, [](std::int32_t) {});
       }
     }
   }
 
-  Expr coefficient(double value) {
-    if (value == 0.0 || value == 1.0 || value == -1.0) return pool_.number(value);
+  Expr coefficient(Traced coefficient) {
+    const double value = coefficient.value;
+    if (coefficient.slot < 0 && (value == 0.0 || value == 1.0 || value == -1.0)) return pool_.number(value);
     const Expr symbol = pool_.symbol(fmt::format("{}{}", coefficient_name, form_.values.size()));
     form_.parameters.push_back(symbol);
     form_.values.push_back(value);
+    form_.value_slots.resize(form_.values.size(), -1);
+    form_.value_slots.back() = coefficient.slot;
     return symbol;
   }
 
@@ -409,9 +473,9 @@ class Reduction {
       for (const auto& [c, v] : rows_[pivot_row_[n_ + form_.state_rates[k]]].known) {
         const auto row = static_cast<std::int32_t>(k), first = static_cast<std::int32_t>(states);
         if (c < first)
-          form_.a.push_back({row, c, -v});
+          form_.a.push_back({row, c, -v.value, v.slot});
         else
-          form_.b.push_back({row, c - first, -v});
+          form_.b.push_back({row, c - first, -v.value, v.slot});
       }
   }
 
@@ -419,11 +483,11 @@ class Reduction {
     const std::size_t states = form_.state_rates.size();
     std::vector<Expr> terms;
     for (const auto& [c, v] : row.unknown)
-      if (c != without && v != 0.0 && index_of_left[c] >= 0)
+      if (c != without && v.value != 0.0 && index_of_left[c] >= 0)
         terms.push_back(coefficient(v) * form_.unknowns[index_of_left[c]]);
     for (const auto& [c, v] : row.known) {
       const auto k = static_cast<std::size_t>(c);
-      if (v != 0.0)
+      if (v.value != 0.0)
         terms.push_back(coefficient(v) * (k < states ? form_.states[k] : form_.sources[k - states]));
     }
     return pool_.add(terms);
@@ -455,6 +519,8 @@ class Reduction {
   std::set<std::int32_t> nonlinear_columns_;
   std::map<std::int32_t, std::int32_t> discrete_of_column_;
   ExprMap<int> source_index_;
+  Tape tape_;
+  bool has_literals_ = false;  // an equation has the model's numbers in its formula
 };
 
 }  // namespace
@@ -469,8 +535,32 @@ void check_written_out(const EquationSystem& system) {
        {"use --form tableau, and method tr, bdf2 or adaptive instead of rk4"}});
 }
 
-MinimalForm minimal_form(const EquationSystem& system, const Storage& storage) {
-  return Reduction(system, storage).reduce();
+MinimalForm minimal_form(const EquationSystem& system, const Storage& storage, bool renumbered) {
+  return Reduction(system, storage, renumbered).reduce();
+}
+
+bool renumber(MinimalForm& form, const EquationSystem& system) {
+  if (!form.tape) return false;
+  std::vector<double> inputs;
+  ExprMap<double> values;
+  for (const MinimalForm::Input& input : form.inputs) {
+    const Group& group = system.groups[input.group];
+    values.clear();
+    for (std::size_t p = 0; p < group.parameters.size(); ++p)
+      values[group.parameters[p]] = group.values[p][input.member];
+    inputs.push_back(evaluate(input.slope, values));
+  }
+  if (!form.tape->replay(inputs)) return false;
+  for (std::size_t k = 0; k < form.own_numbers.size(); ++k) {
+    const MinimalForm::OwnNumber& n = form.own_numbers[k];
+    form.values[k] = system.groups[n.group].values[n.parameter][n.member];
+  }
+  for (std::size_t k = 0; k < form.values.size(); ++k)
+    if (form.value_slots[k] >= 0) form.values[k] = form.tape->value(form.value_slots[k]);
+  for (auto* matrix : {&form.a, &form.b})
+    for (MinimalForm::Entry& entry : *matrix)
+      if (entry.slot >= 0) entry.value = -form.tape->value(entry.slot);
+  return true;
 }
 
 EquationSystem as_system(const EquationSystem& full, const MinimalForm& minimal) {
@@ -537,6 +627,7 @@ Expr in_minimal_columns(const MinimalForm& minimal, Expr value) {
   for (Expr s : symbols_of(std::span(&value, 1)))
     if (s.name() != "t" && s.name()[0] != 'h') columns[s] = minimal.columns[std::stol(s.name().substr(1))];
   const Expr written = substitute(value, columns);
+  if (minimal.tape) return written;
   ExprMap<Expr> numbers;
   for (Expr s : symbols_of(std::span(&written, 1)))
     if (s.name().starts_with(coefficient_name))

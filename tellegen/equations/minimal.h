@@ -8,13 +8,16 @@
 // fewest entries first; a pivot that is small in its row is refused, so that a milliohm never becomes a
 // divisor). Rates of redundant storage follow from the states' and bring in the derivatives of sources. The
 // work follows the entries that elimination leaves: linear where most nodes have storage. The numbers of the
-// model are in the coefficients, so it is rebuilt when a parameter changes.
+// model are in the coefficients; where asked to, the form of a linear model remembers how they follow from
+// the system's numbers (tape.h).
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "tellegen/equations/storage.h"
 #include "tellegen/equations/system.h"
+#include "tellegen/equations/tape.h"
 
 namespace tellegen {
 
@@ -30,6 +33,7 @@ struct MinimalForm {
   struct Entry {
     std::int32_t row, column;
     double value;
+    std::int32_t slot = -1;
   };
   std::vector<Entry> a, b;
   std::vector<Expr> sources;  // s, functions of t and discrete variables ("h3") alone
@@ -37,10 +41,27 @@ struct MinimalForm {
 
   std::vector<Expr> parameters;  // symbols that stand for coefficients in the expressions ...
   std::vector<double> values;    // ... and their numbers
+
+  // How the numbers follow from those of the system; empty: they do not, build another form. The first
+  // parameters are numbers of components, as they stand in sources; the others are on the tape.
+  struct Input {
+    Expr slope;  // in a group's parameters
+    std::int32_t group, member;
+  };
+  struct OwnNumber {
+    std::int32_t group, parameter, member;
+  };
+  std::shared_ptr<Tape> tape;
+  std::vector<Input> inputs;
+  std::vector<OwnNumber> own_numbers;
+  std::vector<std::int32_t> value_slots;  // per value
 };
 
-// Throws ModelError where its states cannot be separated.
-MinimalForm minimal_form(const EquationSystem& system, const Storage& storage);
+// Throws ModelError where its states cannot be separated. `renumbered`: keep what renumber() needs.
+MinimalForm minimal_form(const EquationSystem& system, const Storage& storage, bool renumbered = false);
+
+// Takes over the numbers that the system has now. False where the form does not fit them.
+bool renumber(MinimalForm& form, const EquationSystem& system);
 
 // The same as a system of its own, one group without nodes, so that everything written for systems serves the
 // minimal form too. Its columns are the states and unknowns.

@@ -334,7 +334,7 @@ class SensitivityGraph {
         const Expr variable = copied(i.variable, p);
         const auto same = [&](const KindInitial& o) { return o.variable == variable; };
         if (!left_out && position(out.initial, same) < 0)
-          out.initial.push_back({variable, differentiate(i.value, names, p)});
+          out.initial.push_back({variable, differentiate(i.value, names, p), i.origin ? i.origin : i.value});
       }
     }
   }

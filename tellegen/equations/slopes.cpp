@@ -73,52 +73,65 @@ bool is_coupling(const RedundantRate& r) {
 
 }  // namespace
 
-std::vector<Slopes> redundant_slopes(const EquationSystem& system, const Storage& storage,
-                                     std::span<const int> wrt, double t, std::span<const double> rates) {
-  std::vector<Slopes> result(storage.redundant.size());
-  if (storage.redundant.empty() || wrt.empty()) return result;
-  const auto by_parameter = group_slopes(system, wrt);
+RedundantSlopes::RedundantSlopes(const EquationSystem& system, const Storage& storage,
+                                 std::span<const int> wrt)
+    : system_(system), storage_(storage), wrt_(wrt.begin(), wrt.end()), moved_(wrt.size()) {
+  if (storage.redundant.empty() || wrt.empty()) return;
+  by_parameter_ = group_slopes(system, wrt);
   const Model& model = *system.model;
-  Pool& pool = *model.pool;
-  bool couplings = false;
-  for (std::size_t k = 0; k < storage.redundant.size(); ++k) {
-    couplings = couplings || is_coupling(storage.redundant[k]);
-    for (const auto& term : storage.redundant[k].terms) {
+  if (std::none_of(storage.redundant.begin(), storage.redundant.end(), is_coupling)) return;
+  for (std::size_t p = 0; p < wrt.size(); ++p) {
+    if (by_parameter_[p].empty()) continue;
+    const double value = model.parameters[wrt[p]].number;
+    moved_[p].step = 1e-5 * (value != 0.0 ? std::abs(value) : 1.0);
+    for (const int side : {0, 1}) {
+      Model moved = model;
+      set_parameters(moved, wrt.subspan(p, 1),
+                     std::vector{side == 0 ? value - moved_[p].step : value + moved_[p].step});
+      const EquationSystem moved_system = build_system(moved);
+      for (const RedundantRate& r : analyse_storage(moved_system).redundant)
+        if (is_coupling(r)) moved_[p].couplings[side].push_back(r);
+    }
+  }
+}
+
+std::vector<Slopes> RedundantSlopes::at(double t, std::span<const double> rates) const {
+  std::vector<Slopes> result(storage_.redundant.size());
+  if (storage_.redundant.empty() || wrt_.empty()) return result;
+  Pool& pool = *system_.model->pool;
+  for (std::size_t k = 0; k < storage_.redundant.size(); ++k)
+    for (const auto& term : storage_.redundant[k].terms) {
       if (term.rate >= 0 || term.source.value < 0) continue;
-      const Expr formula = source_rate_formula(system, term.source);
+      const Expr formula = source_rate_formula(system_, term.source);
       if (!formula) continue;
-      const int c = system.graph.edges[term.source.value].component;
-      const Group& group = system.groups[system.group_of[c]];
+      const int c = system_.graph.edges[term.source.value].component;
+      const Group& group = system_.groups[system_.group_of[c]];
       ExprMap<double> numbers{{group.time, t}};
       for (std::size_t p = 0; p < group.parameters.size(); ++p)
-        numbers[group.parameters[p]] = group.values[p][system.member_of[c]];
-      for (std::size_t p = 0; p < wrt.size(); ++p)
-        for (const GroupSlope& s : by_parameter[p])
-          if (s.group == system.group_of[c] && s.member == system.member_of[c])
+        numbers[group.parameters[p]] = group.values[p][system_.member_of[c]];
+      for (std::size_t p = 0; p < wrt_.size(); ++p)
+        for (const GroupSlope& s : by_parameter_[p])
+          if (s.group == system_.group_of[c] && s.member == system_.member_of[c])
             if (const Expr d = derivative(formula, group.parameters[s.slot]); !d.is_number(0))
               result[k][static_cast<int>(p)] += term.sign * s.slope * evaluate(d, numbers);
     }
-  }
-  for (std::size_t p = 0; couplings && p < wrt.size(); ++p) {
-    if (by_parameter[p].empty()) continue;
-    const double value = model.parameters[wrt[p]].number, h = 1e-5 * (value != 0.0 ? std::abs(value) : 1.0);
-    std::vector<double> at[2];
-    for (const int side : {0, 1}) {
-      Model moved = model;
-      set_parameters(moved, wrt.subspan(p, 1), std::vector{side == 0 ? value - h : value + h});
-      const EquationSystem moved_system = build_system(moved);
-      for (const RedundantRate& r : analyse_storage(moved_system).redundant)
-        if (is_coupling(r)) at[side].push_back(coupled_rate(r, pool, t, rates));
-    }
+  for (std::size_t p = 0; p < wrt_.size(); ++p) {
+    const auto& [low, high] = moved_[p].couplings;
     std::size_t next = 0;
-    for (std::size_t k = 0; k < storage.redundant.size() && at[0].size() == at[1].size(); ++k)
-      if (is_coupling(storage.redundant[k]) && next < at[0].size()) {
-        if (const double slope = (at[1][next] - at[0][next]) / (2 * h); slope != 0.0)
-          result[k][static_cast<int>(p)] += slope;
+    for (std::size_t k = 0; k < storage_.redundant.size() && low.size() == high.size(); ++k)
+      if (is_coupling(storage_.redundant[k]) && next < low.size()) {
+        const double change =
+            coupled_rate(high[next], pool, t, rates) - coupled_rate(low[next], pool, t, rates);
+        if (change != 0.0) result[k][static_cast<int>(p)] += change / (2 * moved_[p].step);
         ++next;
       }
   }
   return result;
+}
+
+std::vector<Slopes> redundant_slopes(const EquationSystem& system, const Storage& storage,
+                                     std::span<const int> wrt, double t, std::span<const double> rates) {
+  return RedundantSlopes(system, storage, wrt).at(t, rates);
 }
 
 }  // namespace tellegen

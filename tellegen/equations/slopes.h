@@ -1,6 +1,7 @@
 // Where parameters enter a system: which numbers of which members follow them, and how fast.
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,22 @@ ColumnValue column_value(const EquationSystem& system, Expr value, std::span<con
 // d/dp of what the rates of redundant storage follow (equations/storage.h), at a time and for given rates:
 // per redundant rate. Sources are differentiated as formulas; the factors of rigid couplings come out of an
 // elimination in numbers, and their slopes of two more such eliminations.
+class RedundantSlopes {
+ public:
+  RedundantSlopes(const EquationSystem& system, const Storage& storage, std::span<const int> wrt);
+  std::vector<Slopes> at(double t, std::span<const double> rates) const;
+
+ private:
+  struct Moved {
+    double step = 1.0;  // of the parameter
+    std::array<std::vector<RedundantRate>, 2> couplings{};
+  };
+  const EquationSystem& system_;
+  const Storage& storage_;
+  std::vector<int> wrt_;
+  std::vector<std::vector<GroupSlope>> by_parameter_;
+  std::vector<Moved> moved_;
+};
 std::vector<Slopes> redundant_slopes(const EquationSystem& system, const Storage& storage,
                                      std::span<const int> wrt, double t, std::span<const double> rates);
 

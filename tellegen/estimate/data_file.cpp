@@ -4,22 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <optional>
 
 #include "tellegen/estimate/reading_check.h"
 #include "tellegen/model/csv_header.h"
-#include "tellegen/model/csv_records.h"
 #include "tellegen/model/reading.h"
 
 namespace tellegen {
 namespace {
-
-constexpr int faults_shown = 20;            // a file in the wrong format is wrong in every line
-constexpr std::size_t part_size = 1 << 20;  // bytes that are read at once
 
 // Rows in the order of their times; rows of equal time stay as they are.
 void sort_by_time(DataFile& data, std::size_t width) {
@@ -36,202 +30,211 @@ void sort_by_time(DataFile& data, std::size_t width) {
     const auto first = data.values.begin() + static_cast<long>(row * width);
     sorted.values.insert(sorted.values.end(), first, first + static_cast<long>(width));
   }
+  sorted.remarks = std::move(data.remarks);
   data = std::move(sorted);
 }
 
-// A text file in parts that end with a line, never within a quoted cell.
-class TextParts {
- public:
-  explicit TextParts(const std::filesystem::path& file) : standard_(file == "-") {
-    std::error_code ignored;
-    const auto type = std::filesystem::status(file, ignored).type();
-    std::string reason;
-    if (!standard_ && type == std::filesystem::file_type::not_found) reason = "there is no such file";
-    if (!standard_ && type == std::filesystem::file_type::directory) reason = "it is a folder";
-    if (reason.empty()) stream_ = standard_ ? stdin : std::fopen(file.c_str(), "rb");
-    if (reason.empty() && !stream_) reason = "it cannot be opened";
-    if (!reason.empty())
-      throw ModelError(
-          {{file.string(), 0}, "T180", fmt::format("cannot read '{}'", file.string()), {std::move(reason)}});
-  }
-  ~TextParts() {
-    if (stream_ && !standard_) std::fclose(stream_);
-  }
-  TextParts(const TextParts&) = delete;
-  TextParts& operator=(const TextParts&) = delete;
-
-  // The next part; empty at the end.
-  std::string_view next() {
-    text_.erase(0, given_);
-    given_ = 0;
-    for (std::size_t end = 0;;) {
-      if ((end = last_line_end()) > 0 && (text_.size() >= part_size || standard_)) return part(end);
-      const std::size_t before = text_.size();
-      if (standard_) {  // a line at a time: whoever writes there waits for an answer
-        char* line = nullptr;
-        std::size_t room = 0;
-        const ssize_t size = getline(&line, &room, stream_);
-        if (size > 0) text_.append(line, static_cast<std::size_t>(size));
-        std::free(line);
-      } else {
-        text_.resize(before + part_size);
-        text_.resize(before + std::fread(text_.data() + before, 1, part_size, stream_));
-      }
-      if (text_.size() == before) return part(text_.size());
-    }
-  }
-
- private:
-  std::string_view part(std::size_t size) { return std::string_view(text_).substr(0, given_ = size); }
-
-  // Behind the last line that does not end within quotes. Comments have no cells.
-  std::size_t last_line_end() const {
-    if (text_.find('"') == text_.npos) return text_.rfind('\n') + 1;
-    std::size_t end = 0;
-    bool quoted = false;
-    for (std::size_t at = 0; at < text_.size();) {
-      const std::size_t line = std::min(text_.find('\n', at), text_.size());
-      const std::size_t first = text_.find_first_not_of(" \t", at);
-      if (quoted || first >= line || text_[first] != '#')
-        quoted = quoted != (std::count(text_.begin() + static_cast<long>(at),
-                                       text_.begin() + static_cast<long>(line), '"') %
-                                2 !=
-                            0);
-      at = line + 1;
-      if (!quoted && line < text_.size()) end = at;
-    }
-    return end;
-  }
-
-  bool standard_;
-  std::FILE* stream_ = nullptr;
-  std::string text_;
-  std::size_t given_ = 0;
-};
+// The user's word for the time is the table's option.
+TableOptions with_time_column(const DataSource& source) {
+  TableOptions options = source.table;
+  if (!options.is_unit) options.is_unit = is_header_unit;
+  for (const ColumnName& entry : source.columns)
+    if ((entry.name == "time" || entry.name == "t") && options.time_column.empty())
+      options.time_column = entry.column;
+  return options;
+}
 
 }  // namespace
 
+std::unique_ptr<TableSource> open_data(const DataSource& source) {
+  try {
+    return open_tables(source.files, with_time_column(source));
+  } catch (const TableError& error) {
+    throw to_model_error(error, source.name());
+  }
+}
+
 class DataRows::Reader {
  public:
-  Reader(const std::filesystem::path& file, const std::vector<DataFile::Wanted>& wanted)
-      : file_(file.string()), parts_(file) {
-    if (!next_cells()) {
-      faults_.add({file_, 0}, "T590", records_.wrong().empty() ? "the data file is empty" : records_.wrong(),
-                  {"the first line names the columns"});
-      faults_.throw_if_any();
-    }
-    if (csv_number(cells_[0]))
-      faults_.add(place(), "T590",
-                  fmt::format("the number '{}' where a column's name is expected", cells_[0]),
-                  {"the first line names the columns"});
-    CsvHeader header(cells_, place(), faults_);
-    columns_in_file_ = header.size();
-    for (const char* name : {"t", "time", "Time"}) {
-      time_ = header.find(name, {"s", "s", "the time"});
-      if (time_ || !header.missing()) break;
-    }
-    if (!time_ && header.missing()) header.no_column("time", "the time");
+  Reader(const DataSource& source, const std::vector<DataFile::Wanted>& wanted)
+      : file_(source.name()), table_(open_data(source)) {
+    if (table_->columns().empty())
+      fail({0, "T590", "the data file is empty", {"a line names the columns"}, ""});
+    if (!table_->has_names() && source.columns.empty())
+      fail(
+          {1,
+           "T590",
+           "the file has no line that names its columns",
+           {fmt::format(
+                "--columns \"time=1, {}=2\" names them by their numbers; --header-line says which line it is",
+                wanted.empty() ? "x" : wanted.front().name),
+            "as it was read: " + table_->description()},
+           ""});
+    CsvHeader header(table_->columns(), {file_, table_->header_line()}, faults_, source.columns);
+    find_time(header, with_time_column(source).time_column);
     arrival_ = header.find("arrival", {"s", "s", "the arrival"});
     for (const DataFile::Wanted& w : wanted) {
       const std::string what = fmt::format("{} '{}'", w.what, w.name);
       columns_.push_back(header.find(w.name, {w.unit, w.unit, what}));
       if (!columns_.back() && header.missing()) header.no_column(w.name, what);
     }
+    std::vector<int> chosen;
+    const auto choose = [&](const std::optional<CsvColumn>& column) {
+      if (column) chosen.push_back(column->at);
+    };
+    choose(time_);
+    choose(arrival_);
+    for (const auto& column : columns_) choose(column);
+    try {
+      table_->choose(std::move(chosen));
+    } catch (const TableError& error) {
+      throw to_model_error(error, file_);
+    }
   }
 
   bool has_arrivals() const { return arrival_.has_value(); }
+  void check_header() { faults_.throw_if_any(); }
 
   bool next(Row& row) {
-    while (wrong_rows_ < faults_shown && next_cells()) {
-      if (cells_.size() != columns_in_file_) {
-        fault("T590",
-              fmt::format("{} cells where the header names {} columns", cells_.size(), columns_in_file_));
-        continue;
-      }
-      row.line = line_;
-      row.values.clear();
-      for (const auto& column : columns_) row.values.push_back(column ? number(*column) : no_number);
-      const int before = wrong_rows_;
-      row.t = time_ ? number(*time_) : 0.0;
-      if (time_ && wrong_rows_ == before) {
-        if (std::isnan(row.t))
-          fault("T592", "a row without its time");
-        else if (!arrival_ && !(row.t > last_))
-          fault("T592", fmt::format("the time {:.10g} s does not come after {:.10g} s", row.t, last_),
-                {"times increase; only with a column 'arrival' may rows be late"});
-      }
-      if (!std::isnan(row.t)) last_ = row.t;
-      row.arrival = row.t;
-      if (arrival_) {
-        if (const double known = number(*arrival_); !std::isnan(known)) row.arrival = known;
-        if (row.arrival < row.t)
-          fault("T592", fmt::format("a reading of {:.10g} s arrives at {:.10g} s", row.t, row.arrival));
-      }
+    for (;;) {
+      if (at_ == block_.rows && !next_block()) break;
+      const std::size_t r = at_++;
+      std::size_t c = 0;
+      const auto number = [&](const std::optional<CsvColumn>& column) {
+        if (!column) return no_number;
+        const double value = block_.columns[c++][r];
+        return std::isfinite(value) ? column->si(value) : no_number;
+      };
+      row.line = block_.lines[r];
+      row.t = time_ ? number(time_) : 0.0;
+      row.arrival = arrival_ ? number(arrival_) : row.t;
+      if (std::isnan(row.arrival)) row.arrival = row.t;
+      row.values.resize(columns_.size());
+      for (std::size_t k = 0; k < columns_.size(); ++k) row.values[k] = number(columns_[k]);
+      if (time_) check_time(row);
       ++rows_;
       // What is wrong is collected: rows are read on, and none is given any more.
-      if (faults_.empty()) return true;
+      if (faults_.empty() && wrong_.empty()) return true;
     }
-    if (!records_.wrong().empty()) fault("T590", records_.wrong());
-    if (rows_ == 0 && faults_.empty())
-      faults_.add({file_, 0}, "T590", "the data file has no rows", {"only its header"});
+    if (rows_ == 0 && faults_.empty() && wrong_.empty())
+      faults_.add({file_, 0}, "T590", "the data file has no rows",
+                  {"only its header", "as it was read: " + table_->description()});
+    for (Wrong& wrong : wrong_) {
+      if (wrong.count > 1) wrong.details.push_back(fmt::format("and {} more rows like it", wrong.count - 1));
+      faults_.add({file_, wrong.line}, "T592", wrong.message, wrong.details);
+    }
     faults_.throw_if_any();
     return false;
   }
 
+  std::vector<std::string> remarks() const {
+    std::vector<std::string> remarks;
+    if (!table_->usual()) remarks.push_back("read as: " + table_->description());
+    for (std::string& note : table_->notes()) remarks.push_back(std::move(note));
+    if (same_time_ > 0)
+      remarks.push_back(fmt::format(
+          "{} row{} the time of the row before (line {}, t = {:.10g} s): of two readings of a sensor at one "
+          "time the first counts",
+          same_time_, same_time_ == 1 ? " has" : "s have", same_line_, same_at_));
+    return remarks;
+  }
+
  private:
-  Place place() const { return {file_, line_}; }
-  void fault(std::string_view code, std::string message, std::vector<std::string> details = {}) {
-    faults_.add(place(), code, std::move(message), std::move(details));
-    ++wrong_rows_;
+  [[noreturn]] void fail(TableFault fault) const {
+    throw ModelError({{file_, fault.line}, fault.code, fault.message, fault.details});
   }
 
-  bool next_cells() {
-    while (!records_.next(cells_)) {
-      if (!records_.wrong().empty()) return false;
-      lines_before_ += static_cast<int>(std::count(part_.begin(), part_.end(), '\n'));
-      part_ = parts_.next();
-      if (part_.empty()) return false;
-      records_ = CsvRecords(part_);
+  void find_time(CsvHeader& header, const std::string& asked) {
+    const CsvHeader::Wanted wanted{"s", "s", "the time"};
+    int column = asked.empty() ? -1 : table_->time_column();
+    if (column < 0) {
+      for (const char* name : {"t", "time", "Time"}) {
+        time_ = header.find(name, wanted);
+        if (time_ || !header.missing()) break;
+      }
+      if (time_) column = time_->at;
+      if (!time_ && !header.missing()) return;
     }
-    line_ = lines_before_ + records_.line();
-    return true;
+    if (column < 0) column = table_->time_column();
+    if (column < 0) return header.no_column("time", "the time");
+    const TableColumn& found = table_->columns()[static_cast<std::size_t>(column)];
+    if (found.is_time)
+      time_ = CsvColumn{column, found.name, ""};
+    else if (!time_)
+      time_ = header.at(static_cast<std::size_t>(column), wanted);
   }
 
-  // A cell's number; missing where it is empty or "nan".
-  double number(const CsvColumn& column) {
-    const std::string_view cell = cells_[static_cast<std::size_t>(column.at)];
-    if (cell.empty()) return no_number;
-    const auto value = csv_number(cell);
-    if (!value) {
-      fault("T594", fmt::format("'{}' in column '{}' is not a number", cell, column.name),
-            {"leave the cell empty where nothing was read"});
-      return no_number;
+  bool next_block() {
+    at_ = 0;
+    try {
+      if (table_->next(block_)) return true;
+    } catch (const TableError& error) {
+      faults_.add(to_model_error(error, file_));
     }
-    return std::isfinite(*value) ? column.si(*value) : no_number;
+    block_.rows = 0;
+    return false;
+  }
+
+  struct Wrong {
+    int cause = 0, line = 0;
+    std::int64_t count = 0;
+    std::string message;
+    std::vector<std::string> details;
+  };
+  void wrong(int cause, int line, const std::function<std::string()>& message,
+             std::vector<std::string> details) {
+    const auto found =
+        std::find_if(wrong_.begin(), wrong_.end(), [&](const Wrong& w) { return w.cause == cause; });
+    if (found != wrong_.end())
+      ++found->count;
+    else
+      wrong_.push_back({cause, line, 1, message(), std::move(details)});
+  }
+
+  void check_time(const Row& row) {
+    if (std::isnan(row.t)) {
+      wrong(0, row.line, [] { return "a row without its time"; }, {});
+      return;
+    }
+    if (!arrival_ && row.t == last_ && rows_ > 0) {
+      if (same_time_++ == 0) same_line_ = row.line, same_at_ = row.t;
+    } else if (!arrival_ && row.t < last_) {
+      wrong(1, row.line,
+            [&] { return fmt::format("the time {:.10g} s does not come after {:.10g} s", row.t, last_); },
+            {"times increase; only with a column 'arrival' may rows be late",
+             "--time-format and --time-column say which times are meant: here, " + table_->description()});
+    }
+    last_ = row.t;
+    if (row.arrival < row.t)
+      wrong(2, row.line,
+            [&] { return fmt::format("a reading of {:.10g} s arrives at {:.10g} s", row.t, row.arrival); },
+            {});
   }
 
   std::string file_;
-  TextParts parts_;
-  std::string_view part_;
-  CsvRecords records_{""};
-  int lines_before_ = 0, line_ = 0, wrong_rows_ = 0;
-  std::int64_t rows_ = 0;
-  std::vector<std::string_view> cells_;
+  std::unique_ptr<TableSource> table_;
+  TableBlock block_;
+  std::size_t at_ = 0;
+  std::int64_t rows_ = 0, same_time_ = 0;
+  int same_line_ = 0;
+  double same_at_ = 0.0;
   FaultList faults_;
-  std::size_t columns_in_file_ = 0;
+  std::vector<Wrong> wrong_;
   std::optional<CsvColumn> time_, arrival_;
   std::vector<std::optional<CsvColumn>> columns_;
   double last_ = -std::numeric_limits<double>::infinity();
 };
 
-DataRows::DataRows(const std::filesystem::path& file, const std::vector<DataFile::Wanted>& wanted)
-    : reader_(std::make_unique<Reader>(file, wanted)) {}
+DataRows::DataRows(const DataSource& source, const std::vector<DataFile::Wanted>& wanted)
+    : reader_(std::make_unique<Reader>(source, wanted)) {}
 DataRows::~DataRows() = default;
 bool DataRows::has_arrivals() const { return reader_->has_arrivals(); }
+void DataRows::check_header() const { reader_->check_header(); }
 bool DataRows::next(Row& row) { return reader_->next(row); }
+std::vector<std::string> DataRows::remarks() const { return reader_->remarks(); }
 
-DataFile read_data_file(const std::filesystem::path& file, const std::vector<DataFile::Wanted>& wanted) {
-  DataRows rows(file, wanted);
+DataFile read_data_file(const DataSource& source, const std::vector<DataFile::Wanted>& wanted) {
+  DataRows rows(source, wanted);
   DataFile data;
   for (DataRows::Row row; rows.next(row);) {
     data.t.push_back(row.t);
@@ -239,6 +242,7 @@ DataFile read_data_file(const std::filesystem::path& file, const std::vector<Dat
     data.lines.push_back(row.line);
     data.values.insert(data.values.end(), row.values.begin(), row.values.end());
   }
+  data.remarks = rows.remarks();
   if (rows.has_arrivals()) sort_by_time(data, wanted.size());
   return data;
 }

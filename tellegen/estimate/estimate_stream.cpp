@@ -23,6 +23,7 @@ class StreamRun {
   StreamedEstimate run() {
     FollowOptions follow = follow_options(model_, options_.estimate, stream_.step());
     follow.check = true;
+    follow.nearest = stream_.nearest();
     follow.corrected = [this](std::int64_t row, const Innovations& innovations) {
       corrected(row, innovations);
     };
@@ -55,11 +56,15 @@ class StreamRun {
   void follow_rows(const FollowOptions& follow, std::int64_t resumed) {
     RecordStream::Row row;
     double saved = resumed < 0 ? -std::numeric_limits<double>::infinity() : twin_->time(resumed);
-    // What is older than any way back has been followed before.
-    const double oldest = resumed < 0 ? -std::numeric_limits<double>::infinity()
-                                      : twin_->time(resumed) - follow.late - 1.5 * follow.step;
+    // What is older than any way back has been followed before; without one, the newest step too.
+    const double way_back = follow.late > 0.0 ? follow.late + 1.5 * follow.step : -0.5 * follow.step;
+    const double oldest =
+        resumed < 0 ? -std::numeric_limits<double>::infinity() : twin_->time(resumed) - way_back;
     while (!(options_.stop && *options_.stop) && stream_.next(row)) {
-      if (row.t < oldest) continue;
+      if (row.t < oldest) {
+        ++followed_before_;
+        continue;
+      }
       const std::int64_t before = next_row_;
       switch (twin_->push(row.t, row.readings, row.inputs)) {
         case Twin::Pushed::failed:
@@ -171,16 +176,17 @@ class StreamRun {
       if (s.used == 0) e.warnings.push_back(fmt::format("no reading of '{}' was used", s.name));
     if (e.rows == 0) e.ranges.clear();
     if (!e.inconsistent.empty())
-      e.reasons.push_back(
-          "not looked for in a record that is followed row by row; a part of it, --window, is looked at as a "
-          "whole");
+      e.warnings.push_back(
+          "the reason is not looked for in a record that is followed row by row; a part of it (--window) "
+          "without "
+          "--checkpoint is looked at as a whole");
     Record& record = result_.record;
     record.sensors = follow.sensors;
     record.inputs = follow.inputs;
     record.step = follow.step;
     record.start = twin_->time(first_row_);
     record.steps = e.rows;
-    record.remarks = stream_.time_base().remarks();
+    record.remarks = stream_.remarks();
     const Twin::Counts& counts = twin_->counts();
     for (std::size_t s = 0; s < sensors_; ++s) {
       Record::Count& count = record.counts.emplace_back();
@@ -189,6 +195,9 @@ class StreamRun {
       count.stuck = counts.stuck[s];
       count.too_late = stream_.too_late(s);
     }
+    if (followed_before_ > 0)
+      record.remarks.push_back(
+          fmt::format("{} rows before the checkpoint were followed already", followed_before_));
     if (counts.late > 0)
       record.remarks.push_back(fmt::format("{} rows came late, and were put in", counts.late));
     std::int64_t too_late = counts.too_late;
@@ -208,6 +217,7 @@ class StreamRun {
   std::optional<InnovationMonitor> monitor_;
   StreamedEstimate result_;
   std::int64_t next_row_ = 0, first_row_ = 0;  // the row that comes next; the first of this run
+  std::int64_t followed_before_ = 0;           // rows of the stream, by the twin that was saved
   std::vector<double> t_, mean_, deviation_, innovation_, innovation_deviation_, cells_;
   std::vector<char> refused_;
 };

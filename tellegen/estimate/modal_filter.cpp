@@ -151,12 +151,12 @@ class ModalFilter : public Filter {
     }
     out.resize(rows);
     const auto part = [&](long first, long last) {
-      Matrix c(last - first, r);
-      for (long j = 0; j < r; ++j)
-        c.col(j) = quantities_.col(order[static_cast<std::size_t>(j)]).segment(first, last - first);
+      Matrix c = quantities_.middleRows(first, last - first);
+      if (r < c.cols()) c = c(Eigen::all, order).eval();
       const Matrix along = c * lower.triangularView<Eigen::Lower>();
-      out.segment(first, last - first) =
-          (2.0 * along.cwiseProduct(c).rowwise().sum()).cwiseMax(0.0).cwiseSqrt();
+      Vector squares = Vector::Zero(last - first);  // column by column: rows lie far apart
+      for (long j = 0; j < r; ++j) squares += along.col(j).cwiseProduct(c.col(j));
+      out.segment(first, last - first) = (2.0 * squares).cwiseMax(0.0).cwiseSqrt();
     };
     const double work = static_cast<double>(rows) * static_cast<double>(r) * static_cast<double>(r);
     const long threads =

@@ -31,6 +31,7 @@ std::int64_t choose(std::int64_t n, std::int64_t k) {
 struct Linear {
   Matrix transition, process, prior;
   Matrix candidates;  // [candidate]: d reading/d state over the noise
+  Matrix beside;      // the same of sensors that are there
   Vector target;
 };
 
@@ -58,6 +59,7 @@ Linear linearise(const Model& given, const PlacementOptions& options) {
     model.outputs.push_back(std::move(output));
   };
   for (const SensorCandidate& c : options.candidates) add(c.name, c.value, c.noise);
+  for (const SensorCandidate& c : options.beside) add("~" + c.name, c.value, c.noise);
   add("~target", options.target.value, 1.0);
   TwinModel twin(model, twin_options);
 
@@ -100,7 +102,11 @@ Linear linearise(const Model& given, const PlacementOptions& options) {
   linear.candidates = slopes.topRows(count);
   for (Eigen::Index k = 0; k < count; ++k)
     linear.candidates.row(k) /= options.candidates[static_cast<std::size_t>(k)].noise;
-  linear.target = slopes.row(count).transpose();
+  const auto beside = static_cast<Eigen::Index>(options.beside.size());
+  linear.beside = slopes.middleRows(count, beside);
+  for (Eigen::Index k = 0; k < beside; ++k)
+    linear.beside.row(k) /= options.beside[static_cast<std::size_t>(k)].noise;
+  linear.target = slopes.row(count + beside).transpose();
   return linear;
 }
 
@@ -160,7 +166,9 @@ class Search {
     std::sort(choice.begin(), choice.end());
     const auto found = seen_.find(choice);
     if (found != seen_.end()) return found->second;
-    Matrix readings(static_cast<Eigen::Index>(choice.size()), linear_.transition.rows());
+    Matrix readings(static_cast<Eigen::Index>(choice.size()) + linear_.beside.rows(),
+                    linear_.transition.rows());
+    readings.bottomRows(linear_.beside.rows()) = linear_.beside;
     for (std::size_t k = 0; k < choice.size(); ++k)
       readings.row(static_cast<Eigen::Index>(k)) = linear_.candidates.row(choice[k]);
     return seen_.emplace(std::move(choice), filter_.of(linear_.target, readings)).first->second;

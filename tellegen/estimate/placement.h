@@ -37,6 +37,7 @@ struct SensorCandidate {
 struct PlacementOptions {
   int count = 1;
   std::vector<SensorCandidate> candidates;
+  std::vector<SensorCandidate> beside = {};  // sensors that are there already, whatever is chosen
   OutputColumn target;
   std::vector<int> unknowns;           // in Model::unknowns
   double step = 0.0;                   // between readings
@@ -52,7 +53,7 @@ struct SensorChoice {
 
 struct Placement {
   std::vector<SensorChoice> best;  // the best first
-  double without = 0.0;            // with no sensor at all
+  double without = 0.0;            // with none of the candidates
   std::vector<double> alone;       // [candidate]: with this one only
   bool all_tried = false;
   std::int64_t tried = 0;

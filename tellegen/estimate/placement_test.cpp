@@ -143,6 +143,28 @@ TEST(Placement, more_sensors_tell_more_and_exchange_finds_what_trying_all_finds)
   }
 }
 
+TEST(Placement, beside_sensors_that_are_there_the_best_is_what_joins_them_best) {
+  const Model model = inverter_with_walk();
+  PlacementOptions options = asked_of(model, 2, "n1.T");
+  options.candidates.resize(6);
+  options.shown = 100;
+  const Placement pairs = place_sensors(model, options);
+  ASSERT_TRUE(pairs.all_tried);
+  PlacementOptions beside = options;
+  beside.count = 1;
+  beside.beside = {options.candidates[2]};
+  const Placement joined = place_sensors(model, beside);
+  for (const SensorChoice& one : joined.best) {
+    if (one.candidates[0] == 2) continue;
+    const std::vector<int> both{std::min(one.candidates[0], 2), std::max(one.candidates[0], 2)};
+    const auto pair = std::find_if(pairs.best.begin(), pairs.best.end(),
+                                   [&](const SensorChoice& c) { return c.candidates == both; });
+    ASSERT_NE(pair, pairs.best.end());
+    EXPECT_TRUE(one.deviation == pair->deviation || std::abs(one.deviation / pair->deviation - 1.0) < 1e-9);
+  }
+  EXPECT_EQ(joined.without, pairs.alone[2]);
+}
+
 TEST(Placement, faults) {
   const Model model = inverter_with_walk();
   const auto code = [](const Model& of, const PlacementOptions& options) -> std::string {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tellegen/estimate/data_file.h"
 #include "tellegen/estimate/reading_check.h"
@@ -13,12 +14,13 @@
 namespace tellegen {
 namespace {
 
-constexpr double most_readings = 4e8;      // beyond that a step is a slip of the pen
-constexpr std::size_t moments_shown = 20;  // times beside the steps, one line each
+constexpr double most_readings = 4e8;  // beyond that a step is a slip of the pen
+constexpr double most_ticks = 2e6;     // steps of a record with irregular times
 
 TimeBase time_base(const std::vector<double>& t) {
   IntervalFinder finder;
-  for (double time : t) finder.add(time);
+  for (std::size_t k = 0; k < t.size(); ++k)
+    if (k == 0 || t[k] > t[k - 1]) finder.add(t[k]);
   TimeBase base;
   base.interval = finder.interval();
   for (std::size_t k = 1; k < t.size(); ++k) base.add(t[k - 1], t[k]);
@@ -27,8 +29,12 @@ TimeBase time_base(const std::vector<double>& t) {
 
 class RecordReader {
  public:
-  RecordReader(const Model& model, const std::filesystem::path& file, const RecordOptions& options)
-      : model_(model), file_(file), options_(options) {}
+  RecordReader(const Model& model, const DataSource& source, const RecordOptions& options)
+      : model_(model),
+        source_(source),
+        file_(source.name()),
+        options_(options),
+        exact_(options.resample == "exact") {}
 
   Record read() {
     record_.sensors = options_.sensors;
@@ -42,7 +48,7 @@ class RecordReader {
       wanted.push_back({name, input_unit(model_, name), "input"});
       check_interpolation(model_, name);
     }
-    data_ = read_data_file(file_, wanted);
+    data_ = read_data_file(source_, wanted);
     width_ = wanted.size();
     base_ = time_base(data_.t);
     lay_steps();
@@ -58,21 +64,50 @@ class RecordReader {
     }
     if (!any_late_) record_.arrivals.clear();
     for (std::size_t k = 0; k < record_.inputs.size(); ++k) interpolate_input(k);
+    tell_beside();
     faults_.throw_if_any();
     remark();
+    record_.remarks.insert(record_.remarks.begin(), data_.remarks.begin(), data_.remarks.end());
     return std::move(record_);
   }
 
  private:
   void fault(std::string_view code, std::string message, std::vector<std::string> details = {},
              int line = 0) {
-    faults_.add({file_.string(), line}, code, std::move(message), std::move(details));
+    faults_.add({file_, line}, code, std::move(message), std::move(details));
+  }
+
+  // The interval of the file, where its times are regular; otherwise the tick of the clock they were written
+  // with.
+  double chosen_step() {
+    const double interval = base_.interval, first = data_.t.front(), span = data_.t.back() - first;
+    if (!exact_ || !(interval > 0.0)) return interval;
+    TickFinder ticks;
+    bool regular = true;
+    double last = first;
+    std::int64_t moments = 1;
+    ticks.add(first);
+    for (double t : data_.t) {
+      if (t <= last) continue;
+      ticks.add(last = t);
+      ++moments;
+      const double at = (t - first) / interval;
+      regular = regular && std::abs(at - std::round(at)) <= close_enough;
+    }
+    if (regular) return interval;
+    record_.moments = moments;
+    if (ticks.tick() > 0.0 && span / ticks.tick() <= most_ticks) return ticks.tick();
+    // Too fine, or no decimal: as near as so many steps allow, and how near is said.
+    exact_ = false;
+    double step = 1e4;
+    while (span / step < 0.1 * most_ticks) step *= 0.5;
+    return std::min(step, interval / 16.0);
   }
 
   // The rows of the record: steps from the first time of the file, those within the window.
   void lay_steps() {
     const double first = data_.t.front(), last = data_.t.back();
-    record_.step = options_.step > 0.0 ? options_.step : base_.interval;
+    record_.step = options_.step > 0.0 ? options_.step : chosen_step();
     if (!(record_.step > 0.0)) {
       fault("T597", "one time only, and no step", {"give the step of the estimation"});
       faults_.throw_if_any();
@@ -80,7 +115,8 @@ class RecordReader {
     const double h = record_.step;
     const double low =
         options_.from ? std::max(0.0, std::ceil((*options_.from - first) / h - close_enough)) : 0.0;
-    const double end = std::floor((last - first) / h + (options_.resample == "nearest" ? 0.5 : close_enough));
+    const bool nearest = !exact_ && options_.resample != "linear";
+    const double end = std::floor((last - first) / h + (nearest ? 0.5 : close_enough));
     const double high =
         options_.to ? std::min(end, std::floor((*options_.to - first) / h + close_enough)) : end;
     if (!(low <= high)) {
@@ -159,7 +195,6 @@ class RecordReader {
 
   // exact, nearest: each reading to its step.
   void place_readings(std::size_t s) {
-    const bool exact = options_.resample == "exact";
     double nearest = 0.0;  // of what stands in the row that was last filled
     std::int64_t filled = -1;
     std::size_t from = 0;  // which row of the file it is from
@@ -167,7 +202,7 @@ class RecordReader {
       const double at = steps_from_start(data_.t[row]);
       if (!in_window(data_.t[row])) continue;
       const double away = std::abs(at - std::round(at));
-      if (exact && away > close_enough) {
+      if (exact_ && away > close_enough) {
         beside(row, away);
         continue;
       }
@@ -184,16 +219,21 @@ class RecordReader {
     }
   }
 
-  // A time beside the steps: said once for each row, not for each sensor.
+  // A time beside the steps: counted once for each row, not for each sensor.
   void beside(std::size_t row, double away) {
-    if (!beside_.empty() && beside_.back() >= row) return;
-    beside_.push_back(row);
-    if (beside_.size() > moments_shown) return;
-    fault("T597", fmt::format("the time {:.10g} s lies beside the steps", data_.t[row]),
-          {fmt::format("steps of {} from {:.10g} s; the next is {:.3g} of a step away",
-                       seconds_text(record_.step), data_.t.front(), away),
-           "write resample = \"nearest\" or \"linear\" in [estimate], or give another step"},
-          data_.lines[row]);
+    if (beside_ == 0) first_beside_ = row, beside_by_ = away;
+    if (beside_ == 0 || row > last_beside_) ++beside_, last_beside_ = row;
+  }
+
+  void tell_beside() {
+    if (beside_ == 0) return;
+    fault(
+        "T597", fmt::format("the time {:.10g} s lies beside the steps", data_.t[first_beside_]),
+        {beside_ > 1 ? fmt::format("and so do {} more", beside_ - 1) : "",
+         fmt::format("steps of {} from {:.10g} s; the next is {:.3g} of a step away",
+                     seconds_text(record_.step), data_.t.front(), beside_by_),
+         "leave the step away, and each reading is taken at its own time; or --resample nearest, or linear"},
+        data_.lines[first_beside_]);
   }
 
   // linear: each step between the rows before and after it, where both were read.
@@ -231,11 +271,12 @@ class RecordReader {
     const std::size_t column = record_.sensors.size() + k, width = record_.inputs.size();
     const bool held = is_held(model_, record_.inputs[k]);
     std::int64_t moved = 0;  // changes of a held input between two steps
-    const auto next = [&](std::size_t row) {
-      while (row < data_.t.size() && std::isnan(value(row, column))) ++row;
+    // Of two values at one time the first counts.
+    const auto next = [&](std::size_t row, double after_time) {
+      while (row < data_.t.size() && (std::isnan(value(row, column)) || data_.t[row] <= after_time)) ++row;
       return row;
     };
-    std::size_t before = next(0), after = before;
+    std::size_t before = next(0, -std::numeric_limits<double>::infinity()), after = before;
     if (before == data_.t.size() || data_.t[before] > record_.start + 0.5 * record_.step) {
       fault("T596", fmt::format("input '{}' is missing at the beginning", record_.inputs[k]),
             {before == data_.t.size() ? "its column is empty"
@@ -248,7 +289,7 @@ class RecordReader {
         moved += step > 0 && held && value(after, column) != value(before, column) &&
                  data_.t[after] < t - close_enough * record_.step;
         before = after;
-        after = next(after + 1);
+        after = next(after + 1, data_.t[after]);
       }
       double& given = record_.given[step * width + k];
       given = value(before, column);
@@ -264,12 +305,11 @@ class RecordReader {
 
   void count(std::size_t s) {
     Record::Count& counts = record_.counts[s];
-    if (options_.resample != "exact")
-      for (std::size_t row = 0; row < data_.t.size(); ++row)
-        if (!std::isnan(value(row, s)) && in_window(data_.t[row])) {
-          ++of_[s];
-          counts.displaced += !used_[row];
-        }
+    for (std::size_t row = 0; row < data_.t.size(); ++row)
+      if (!std::isnan(value(row, s)) && in_window(data_.t[row])) {
+        ++of_[s];
+        counts.displaced += !used_[row];
+      }
     const std::size_t width = record_.sensors.size();
     for (std::int64_t step = 0; step < record_.steps; ++step) {
       if (std::isnan(record_.readings[step * width + s])) {
@@ -279,7 +319,7 @@ class RecordReader {
       ++counts.taken;
       if (!record_.arrivals.empty() && record_.arrivals[step * width + s] > step) ++counts.late;
     }
-    if (counts.taken > 0 || !beside_.empty()) return;
+    if (counts.taken > 0 || beside_ > 0) return;
     std::vector<std::string> why;
     if (counts.out_of_range > 0)
       why.push_back(fmt::format("{} readings are out of its range", counts.out_of_range));
@@ -295,17 +335,21 @@ class RecordReader {
   void remark() {
     std::vector<std::string>& remarks = record_.remarks;
     for (std::string& text : base_.remarks()) remarks.push_back(std::move(text));
-    if (options_.resample == "nearest" && moved_ > 1e-3)
+    if (record_.moments > 0 && exact_)
+      remarks.push_back(fmt::format("irregular times: each reading is taken at its own, on steps of {}",
+                                    seconds_text(record_.step)));
+    if (options_.resample != "linear" && !exact_ && moved_ > 1e-3)
       remarks.push_back(fmt::format("readings were moved to the nearest step, by up to {}",
                                     seconds_text(moved_ * record_.step)));
     for (std::size_t s = 0; s < record_.sensors.size(); ++s)
       if (const Record::Count& c = record_.counts[s]; c.displaced > 0)
-        remarks.push_back(
-            fmt::format("{} of {} readings of '{}' are not used: {}; a shorter step than {} uses more",
-                        c.displaced, of_[s], model_.outputs[record_.sensors[s]].name,
-                        options_.resample == "linear" ? "no step lies beside them"
-                                                      : "another one lies nearer to the same step",
-                        seconds_text(record_.step)));
+        remarks.push_back(fmt::format(
+            "{} of {} readings of '{}' are not used: {}{}", c.displaced, of_[s],
+            model_.outputs[record_.sensors[s]].name,
+            options_.resample == "linear" ? "no step lies beside them"
+            : exact_                      ? "another one has the same time"
+                                          : "another one lies nearer to the same step",
+            exact_ ? "" : fmt::format("; a shorter step than {} uses more", seconds_text(record_.step))));
     if (options_.resample == "linear" && std::abs(record_.step - base_.interval) > 1e-6 * base_.interval)
       remarks.push_back(
           fmt::format("readings every {} were interpolated to steps of {}: their noise is no longer "
@@ -314,24 +358,38 @@ class RecordReader {
   }
 
   const Model& model_;
-  const std::filesystem::path& file_;
+  const DataSource& source_;
+  const std::string file_;
   const RecordOptions& options_;
+  bool exact_;  // each reading at its own time
   FaultList faults_;
   DataFile data_;
   std::size_t width_ = 0;
   TimeBase base_;
   Record record_;
   bool any_late_ = false;
-  double moved_ = 0.0;               // the furthest, in steps
-  std::vector<std::size_t> beside_;  // rows
-  std::vector<std::int64_t> of_;     // readings in the window, per sensor
-  std::vector<char> used_;           // rows of the file, of the sensor that is being read
+  double moved_ = 0.0;       // the furthest, in steps
+  std::int64_t beside_ = 0;  // rows
+  std::size_t first_beside_ = 0, last_beside_ = 0;
+  double beside_by_ = 0.0;
+  std::vector<std::int64_t> of_;  // readings in the window, per sensor
+  std::vector<char> used_;        // rows of the file, of the sensor that is being read
 };
 
 }  // namespace
 
-Record read_record(const Model& model, const std::filesystem::path& file, const RecordOptions& options) {
-  return RecordReader(model, file, options).read();
+RecordOptions record_options(const Model& model) {
+  RecordOptions options;
+  options.sensors = model.estimation.sensors;
+  options.inputs = model.estimation.inputs;
+  options.step = model.estimation.step.value_or(0.0);
+  options.late = model.estimation.late;
+  options.resample = model.estimation.resample;
+  return options;
+}
+
+Record read_record(const Model& model, const DataSource& source, const RecordOptions& options) {
+  return RecordReader(model, source, options).read();
 }
 
 void check_noise(const Model& model, const std::vector<int>& sensors) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tellegen/estimate/data_file.h"
 #include "tellegen/model/model.h"
 
 namespace tellegen {
@@ -20,16 +21,18 @@ struct Record {
   std::vector<int> sensors;         // in Model::outputs
   std::vector<std::string> inputs;  // names of inputs or parameters of the model
   double start = 0.0, step = 0.0;
-  std::int64_t steps = 0;              // rows: at start, start + step, ...
-  std::vector<double> readings;        // [row][sensor], SI; NaN: none
-  std::vector<double> given;           // [row][input], SI; always there
+  std::int64_t moments = 0;      // rows of the file, where its times are irregular and most steps have none
+  std::int64_t steps = 0;        // rows: at start, start + step, ...
+  std::vector<double> readings;  // [row][sensor], SI; NaN: none
+  std::vector<double> given;     // [row][input], SI; always there
   std::vector<std::int64_t> arrivals;  // [row][sensor]: at which row the reading is known; empty: at its own
 
   // Rows with a reading and rows without, whatever the reason; then readings of the file that are not used,
   // and why; of those that are, `late` were known only after their own row.
   struct Count {
     std::int64_t taken = 0, missing = 0, out_of_range = 0, stuck = 0, late = 0, too_late = 0;
-    std::int64_t displaced = 0;  // another reading lies nearer to the same step, or no step beside it
+    // Another reading lies nearer to the same step or has the same time, or no step lies beside it.
+    std::int64_t displaced = 0;
   };
   std::vector<Count> counts;         // per sensor
   std::vector<std::string> remarks;  // gaps and jitter of the time base, in words
@@ -49,9 +52,14 @@ struct RecordOptions {
   std::optional<double> from = {}, to = {};  // the part of the record that is used
 };
 
-// A CSV file: a column of times ("t", "time", "t_s"), one for each sensor and input by its name (units as
+RecordOptions record_options(const Model& model);  // as [estimate] says
+
+// A table: a column of times ("t", "time", "t_s"), one for each sensor and input by its name (units as
 // "T2 [degC]", "T2 (K)" or "T2_K"), optionally "arrival". Empty cells and "nan" are missing readings. Throws
 // ModelError with every fault of the file.
+//
+// Resampled `exact`, and without a step that is asked for, irregular times are followed as they are: the step
+// is the tick of the logger's clock, and most steps have no reading.
 //
 // The rows begin at the first time of the file, or the first step after `from`. Resampled `nearest`, a
 // reading belongs to the step next to it, and of two the nearer one counts; `linear` interpolates between
@@ -60,7 +68,7 @@ struct RecordOptions {
 // An input is what the model says of it between rows (ModelInput::interpolation): straight from row to row,
 // or held: what a row gives is in force from its time until the next row. So it is wherever it is missing,
 // and after its last row it keeps its value. Parameters that the data give are interpolated.
-Record read_record(const Model& model, const std::filesystem::path& file, const RecordOptions& options);
+Record read_record(const Model& model, const DataSource& source, const RecordOptions& options);
 
 // The file that read_record() reads as the same record: rows in the order in which they become known, with a
 // column "arrival" where some are late. Whole or not at all; throws std::runtime_error.

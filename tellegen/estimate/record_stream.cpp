@@ -10,16 +10,22 @@
 #include "tellegen/model/reading.h"
 
 namespace tellegen {
+namespace {
 
-RecordStream::RecordStream(const Model& model, const std::filesystem::path& file,
-                           const RecordOptions& options)
+constexpr double most_ticks_a_row =
+    1024;  // beyond that irregular times are taken at the next of sixteen steps
+
+}  // namespace
+
+RecordStream::RecordStream(const Model& model, const DataSource& source, const RecordOptions& options)
     : model_(model),
       options_(options),
       sensors_(options.sensors.size()),
       step_(options.step),
+      nearest_(options.resample == "nearest"),
       too_late_(options.sensors.size(), 0) {
   const auto refuse = [&](std::string message, std::string advice) {
-    return ModelError({{file.string(), 0}, "T633", std::move(message), {std::move(advice)}});
+    return ModelError({{source.name(), 0}, "T633", std::move(message), {std::move(advice)}});
   };
   if (options.resample == "linear")
     throw refuse("a record that is followed row by row cannot be interpolated",
@@ -29,28 +35,50 @@ RecordStream::RecordStream(const Model& model, const std::filesystem::path& file
     wanted_.push_back({name, input_unit(model, name), "input"});
     check_interpolation(model, name);
   }
-  if (file == "-") {
+  if (source.is_standard_input()) {
     if (!(step_ > 0.0))
       throw refuse("rows on standard input have no interval yet",
                    "give the step: --step 100ms, or step in [estimate]");
     base_.interval = step_;
   } else {
-    look_through(file);
+    look_through(source);
   }
   inputs_.assign(options.inputs.size(), no_number);
-  data_ = std::make_unique<DataRows>(file, wanted_);
+  data_ = std::make_unique<DataRows>(source, wanted_);
 }
 
-void RecordStream::look_through(const std::filesystem::path& file) {
+// Whether all times lie on the file's interval: known only when the interval is.
+bool RecordStream::regular(const DataSource& source, const IntervalFinder& finder) const {
+  DataRows rows(source, {});
+  const double interval = finder.interval();
+  for (DataRows::Row row; rows.next(row);) {
+    const double at = (row.t - finder.first()) / interval;
+    if (std::abs(at - std::round(at)) > close_enough) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> RecordStream::remarks() const {
+  std::vector<std::string> remarks = data_->remarks();
+  for (std::string& remark : base_.remarks()) remarks.push_back(std::move(remark));
+  if (irregular_)
+    remarks.push_back(fmt::format("irregular times: each reading is taken at {}, on steps of {}",
+                                  nearest_ ? "the step next to it" : "its own", seconds_text(step_)));
+  return remarks;
+}
+
+void RecordStream::look_through(const DataSource& source) {
   constexpr std::size_t most = 4000;  // rows of the outline
   const std::size_t inputs = options_.inputs.size();
   std::int64_t stride = 1, index = 0;
   IntervalFinder finder;
-  DataRows rows(file, wanted_);
+  TickFinder ticks;
+  DataRows rows(source, wanted_);
   std::vector<double> given(inputs, no_number);
   for (DataRows::Row row; rows.next(row);) {
     if (finder.times() > 0 && !(row.t > finder.last())) continue;
     finder.add(row.t);
+    if (!(step_ > 0.0)) ticks.add(row.t);
     for (std::size_t k = 0; k < inputs; ++k)
       if (const double v = row.values[sensors_ + k]; !std::isnan(v)) given[k] = v;
     if (index++ % stride != 0) continue;
@@ -71,10 +99,20 @@ void RecordStream::look_through(const std::filesystem::path& file) {
     stride *= 2;
   }
   base_.interval = finder.interval();
-  if (!(step_ > 0.0)) step_ = base_.interval;
+  if (!(step_ > 0.0)) {
+    step_ = base_.interval;
+    const double tick = ticks.tick(), part = tick > 0.0 ? step_ / tick : 0.0;
+    // Rows that are regular are a whole number of intervals apart, and the interval one of ticks.
+    irregular_ = options_.resample == "exact" && step_ > 0.0 && !regular(source, finder);
+    if (irregular_ && tick > 0.0 && part <= most_ticks_a_row) step_ = tick;
+    if (irregular_ && !(tick > 0.0 && part <= most_ticks_a_row)) {
+      step_ /= 16.0;
+      nearest_ = true;
+    }
+  }
   if (!(step_ > 0.0))
     throw ModelError(
-        {{file.string(), 0}, "T597", "one time only, and no step", {"give the step of the estimation"}});
+        {{source.name(), 0}, "T597", "one time only, and no step", {"give the step of the estimation"}});
   outline_.sensors = options_.sensors;
   outline_.inputs = options_.inputs;
   outline_.start = finder.first();
@@ -82,7 +120,7 @@ void RecordStream::look_through(const std::filesystem::path& file) {
   const double begin = std::max(finder.first(), options_.from.value_or(finder.first()));
   const double end = std::min(finder.last(), options_.to.value_or(finder.last()));
   if (!(begin <= end))
-    throw ModelError({{file.string(), 0},
+    throw ModelError({{source.name(), 0},
                       "T595",
                       "nothing of the record lies in the window",
                       {fmt::format("the record goes from {:g} s to {:g} s", finder.first(), finder.last())}});

@@ -19,7 +19,7 @@ class RecordStream {
  public:
   // A file is looked through once for its interval, its length and its faults; "-", standard input, needs the
   // step (T633). Throws as read_record() does.
-  RecordStream(const Model& model, const std::filesystem::path& file, const RecordOptions& options);
+  RecordStream(const Model& model, const DataSource& source, const RecordOptions& options);
 
   double step() const { return step_; }
   std::int64_t rows() const { return rows_; }  // steps of the file; 0: nobody knows
@@ -33,6 +33,8 @@ class RecordStream {
   bool next(Row& row);
   std::int64_t too_late(std::size_t sensor) const { return too_late_[sensor]; }
   const TimeBase& time_base() const { return base_; }
+  std::vector<std::string> remarks() const;  // of the file and of its times
+  bool nearest() const { return nearest_; }  // times beside the steps belong to the next one
   // Some thousand rows of the whole file, at equal distances: enough to ask what can be known. Without rows
   // where nobody has looked through it.
   const Record& outline() const { return outline_; }
@@ -46,7 +48,8 @@ class RecordStream {
       return arrival != other.arrival ? arrival > other.arrival : order > other.order;
     }
   };
-  void look_through(const std::filesystem::path& file);
+  void look_through(const DataSource& source);
+  bool regular(const DataSource& source, const IntervalFinder& finder) const;
   bool read();
   void drop(const std::vector<double>& readings);
 
@@ -60,6 +63,7 @@ class RecordStream {
   std::priority_queue<Held, std::vector<Held>, std::greater<>> held_;
   double step_ = 0.0, newest_ = 0.0;
   std::int64_t rows_ = 0, order_ = 0;
+  bool irregular_ = false, nearest_ = false;
   std::vector<std::int64_t> too_late_;
   std::vector<double> inputs_;  // the last that were given
   TimeBase base_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tellegen/model/parameters.h"
 #include "tellegen/sensitivity/run.h"
@@ -174,22 +175,27 @@ SensorRun::SensorRun(const Model& model, const Record& record, std::vector<int> 
 void SensorRun::choose_steps(const Record& record) {
   SimulationOptions tried = simulation_;
   tried.method = "exact";
-  std::vector<double> limits, exact = values(tried);
+  std::vector<double> noise, exact = values(tried);
   const bool jumps = has_jumps(model_, record);
   simulation_.method = jumps ? "rk4" : "bdf3";
   if (jumps && !exact.empty()) {
     simulation_ = complete_options(model_, tried);
     return;
   }
-  for (std::size_t s = 0; s < sensors_.size(); ++s)
-    limits.push_back(model_.outputs[sensors_[s]].noise.value_or(0.0) * negligible /
-                     std::sqrt(static_cast<double>(record.steps)));
+  for (int s : sensors_) noise.push_back(model_.outputs[s].noise.value_or(0.0));
+  // Errors e of the readings move the parameters that are found by at most |e/noise| of their standard
+  // deviations, in the Euclidean norm over all readings: what counts is their sum, not the largest, which
+  // stands where a pulse begins.
   const auto close = [&](const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0.0;
     for (std::size_t k = 0; k < a.size(); ++k) {
-      const double limit = limits[k % limits.size()];
-      if (!(std::abs(a[k] - b[k]) <= (limit > 0.0 ? limit : 1e-7 * std::abs(b[k])))) return false;
+      const double sigma = noise[k % noise.size()], error = a[k] - b[k];
+      if (sigma > 0.0)
+        sum += error * error / (sigma * sigma);
+      else if (!(std::abs(error) <= 1e-7 * std::abs(b[k])))
+        return false;
     }
-    return true;
+    return sum <= negligible * negligible;  // false where it is not a number
   };
   tried = simulation_;
   std::vector<double> now = values(tried);
@@ -231,7 +237,7 @@ std::vector<double> SensorRun::values(const SimulationOptions& options) const {
 SensorSlopes SensorRun::at(std::span<const double> numbers) {
   try {
     set_parameters(model_, parameters_, numbers);
-    return run();
+    return run(numbers);
   } catch (const ModelError& error) {
     SensorSlopes failed;
     failed.failure = error.faults().front().message;
@@ -243,13 +249,44 @@ SensorSlopes SensorRun::at(std::span<const double> numbers) {
   }
 }
 
-SensorSlopes SensorRun::run() {
+RunRequest SensorRun::request() const {
   RunRequest request;
   request.simulation = simulation_;
   request.wrt = parameters_;
   for (int s : sensors_)
     request.trajectories.push_back({model_.outputs[s].name, "", model_.outputs[s].value});
-  const RunDerivatives run = parameters_.empty() ? plain_run(model_, request) : forward_run(model_, request);
+  return request;
+}
+
+RunDerivatives SensorRun::derivatives(std::span<const double> numbers) {
+  if (parameters_.empty()) return plain_run(model_, request());
+  // Building pays from the second time on.
+  if (++evaluations_ == 2 && traits_of(simulation_.method).formula != MethodTraits::Formula::none) {
+    RunRequest restarting = request();
+    restarting.simulation.restarts = true;
+    restarting.simulation.compile = false;
+    try {
+      again_ = std::make_unique<CombinedRun>(model_, restarting);
+    } catch (const ModelError& error) {
+      if (!is_refused(error)) throw;
+    } catch (const SimulationError&) {
+    }
+  }
+  if (again_ && again_->restart(numbers)) {
+    RunDerivatives run = again_->run();
+    interpreted_seconds_ += run.loop_seconds;
+    if (simulation_.compile && interpreted_seconds_ > worth_compiling) {
+      again_->compile();
+      interpreted_seconds_ = -std::numeric_limits<double>::infinity();
+    }
+    return run;
+  }
+  again_.reset();
+  return forward_run(model_, request());
+}
+
+SensorSlopes SensorRun::run(std::span<const double> numbers) {
+  const RunDerivatives run = derivatives(numbers);
   SensorSlopes result;
   result.steps = steps_;
   result.sensors = sensors_.size();

@@ -2,16 +2,18 @@
 // derivatives (sensitivity/run.h) on the rows of a record. Calibration, the Cramer-Rao bound and "what can be
 // known" all rest on it.
 //
-// By default bdf3 with steps no longer than the record's, and so short that they change no reading by more
-// than a hundredth of noise/sqrt(rows), the least that the record could tell; where that needs too many
-// steps, "exact" for linear models.
+// By default bdf3 with steps no longer than the record's, and so short that they move no parameter that is
+// found by more than a hundredth of its standard deviation; where that needs too many steps, "exact" for
+// linear models.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tellegen/estimate/record.h"
+#include "tellegen/sensitivity/combined.h"
 #include "tellegen/simulate/integrator.h"
 
 namespace tellegen {
@@ -49,12 +51,18 @@ class SensorRun {
  private:
   void choose_steps(const Record& record);
   std::vector<double> values(const SimulationOptions& options) const;
-  SensorSlopes run();
+  SensorSlopes run(std::span<const double> numbers);
+  RunRequest request() const;
+  RunDerivatives derivatives(std::span<const double> numbers);
 
   Model model_;  // with the record's inputs
   std::vector<int> sensors_, parameters_;
   std::int64_t first_, steps_;  // samples of the run before the record begins; rows of the record
   SimulationOptions simulation_;
+  // Where the model with its sensitivities is small, it is built once and run with other numbers.
+  std::unique_ptr<CombinedRun> again_;
+  int evaluations_ = 0;
+  double interpreted_seconds_ = 0.0;
 };
 
 // The model with what the record knows of its inputs put in, as tables of time.

@@ -35,6 +35,32 @@ double IntervalFinder::interval() const {
                                                                                               : interval;
 }
 
+void TickFinder::add(double t) {
+  if (!begun_) {
+    begun_ = true;
+    first_ = t;
+    for (double power = 1e4; power > 0.5e-6; power /= 10.0)
+      for (double part : {1.0, 0.5, 0.25, 0.2}) candidates_.push_back(part * power);
+    return;
+  }
+  if (at_ == candidates_.size()) return;
+  constexpr std::size_t most = 4096;
+  const double distance = t - first_;
+  if (times_.size() < most) times_.push_back(distance);
+  const std::size_t before = at_;
+  while (at_ < candidates_.size() && misses(distance)) ++at_;
+  // A shorter step need not divide the longer one.
+  for (bool again = at_ != before; again && at_ < candidates_.size();) {
+    again = std::any_of(times_.begin(), times_.end(), [this](double seen) { return misses(seen); });
+    at_ += again;
+  }
+}
+
+bool TickFinder::misses(double distance) const {
+  const double at = distance / candidates_[at_];
+  return std::abs(at - std::round(at)) > close_enough + 4e-16 * std::abs(at);
+}
+
 void TimeBase::add(double before, double t) {
   const double difference = t - before;
   if (difference <= 0.0) return;

@@ -27,6 +27,23 @@ class IntervalFinder {
   double first_ = 0.0, last_ = 0.0;
 };
 
+// The longest step on which all times lie, where rows come irregularly: clocks tick in decimal fractions of a
+// second. 1, 0.5, 0.25, 0.2, 0.1 s, ... are tried, and those that miss a time are left.
+class TickFinder {
+ public:
+  void add(double t);  // one that comes after all before
+  // 0: there is none down to a microsecond.
+  double tick() const { return at_ < candidates_.size() ? candidates_[at_] : 0.0; }
+
+ private:
+  bool misses(double t) const;
+  std::vector<double> candidates_;
+  std::size_t at_ = 0;
+  bool begun_ = false;
+  double first_ = 0.0;
+  std::vector<double> times_;  // distances from the first, to be looked at again with a shorter step
+};
+
 struct TimeBase {
   double interval = 0.0;  // between rows
   std::int64_t gaps = 0;

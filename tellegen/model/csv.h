@@ -1,5 +1,4 @@
-// Columns of a CSV file: a header line of names, then finite numbers (csv_records.h says how a file is cut
-// into cells).
+// A file of columns of numbers (data/table_source.h: CSV of any shape, HDF5, ...), for tables of a model.
 #pragma once
 
 #include <filesystem>
@@ -7,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tellegen/data/table_source.h"
 #include "tellegen/model/fault.h"
 
 namespace tellegen {
@@ -14,7 +14,9 @@ namespace tellegen {
 struct CsvFile {
   std::string name;  // what faults call it
   std::vector<std::string> header;
+  std::vector<TableColumn> described;        // the same with the units of a row of units
   std::vector<std::vector<double>> columns;  // as many as the header has
+  std::vector<char> is_time;                 // points in time, as seconds from the first
   std::vector<int> lines;                    // of each row
 };
 

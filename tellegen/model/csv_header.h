@@ -1,6 +1,6 @@
 // The first line of a CSV file: which column a value stands in, and in which unit.
 //
-//   t [ms], S1 (degC), Q0_W, comment       a unit in brackets, or behind the name
+//   t [ms], S1 (degC), Q0_W, T / K, comment       a unit in brackets, or behind the name
 //
 // A unit that the header gives counts more than the one the model gives: it stands beside the numbers.
 #pragma once
@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tellegen/data/table_source.h"
+#include "tellegen/model/column_names.h"
 #include "tellegen/model/reading.h"
 
 namespace tellegen {
@@ -24,7 +26,8 @@ struct CsvColumn {
 
 class CsvHeader {
  public:
-  CsvHeader(const std::vector<std::string_view>& cells, Place place, FaultList& faults);
+  // `names`: what the user says of the columns; `table` may have a row of units.
+  CsvHeader(const std::vector<TableColumn>& table, Place place, FaultList& faults, ColumnNames names = {});
   std::size_t size() const { return cells_.size(); }
   const std::string& text(std::size_t column) const { return cells_[column].text; }
 
@@ -39,6 +42,9 @@ class CsvHeader {
   // The column at a place, likewise.
   std::optional<CsvColumn> at(std::size_t column, const Wanted& wanted);
 
+  // The unit that the header gives a column, as the program knows it; empty: none.
+  std::string unit_of(std::size_t column) const;
+
   bool missing() const { return missing_; }  // the last find() saw nothing of the kind
   // Reports T591: the column is missing.
   void no_column(const std::string& name, const std::string& what);
@@ -51,13 +57,25 @@ class CsvHeader {
     bool square = false;  // brackets of which kind: V(out) is a name, too
     bool taken = false;   // somebody has found it already
   };
-  static Cell cell(std::string_view text);
+  static Cell cell(const TableColumn& column);
+  std::optional<CsvColumn> named(const ColumnName& entry, const Wanted& wanted);
   std::optional<CsvColumn> checked(CsvColumn column, const Wanted& wanted);
 
   Place place_;
   FaultList& faults_;
+  ColumnNames names_;
   std::vector<Cell> cells_;
   bool missing_ = false;
 };
+
+// The unit that a text of a header stands for: "°C", "Deg C" and "C" beside temperatures are degC. Unchanged
+// where it is none that loggers write.
+std::string header_unit(std::string_view text, std::string_view expected);
+
+// Whether a text is a unit as headers have them.
+bool is_header_unit(std::string_view text);
+
+// The faults of a table, as those of a file of that name.
+ModelError to_model_error(const TableError& error, const std::string& file);
 
 }  // namespace tellegen

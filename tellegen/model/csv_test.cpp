@@ -61,13 +61,20 @@ TEST(CsvColumns, names_may_have_commas) {
   EXPECT_EQ(csv.lines, (std::vector<int>{2, 4}));
 }
 
+TEST(CsvColumns, any_shape_of_csv_is_read) {
+  const CsvFile csv = read_csv_columns("Logger 7\n\nsoc;U\n-;mV\n0;3000,5\n1;4000,5\n", "x.csv");
+  EXPECT_EQ(csv.header, (std::vector<std::string>{"soc", "U"}));
+  EXPECT_EQ(csv.described[1].unit, "mV");
+  EXPECT_EQ(csv.columns[1], (std::vector<double>{3000.5, 4000.5}));
+}
+
 TEST(CsvColumns, every_wrong_line_is_told) {
   EXPECT_EQ(messages_of("t,a\n0,1e999\n1,2\n2\n3,\n"),
-            (std::vector<std::string>{"2: '1e999' in column 'a' is not a finite number",
-                                      "4: 1 values where the header names 2 columns",
-                                      "5: '' in column 'a' is not a finite number"}));
+            (std::vector<std::string>{"2: the cell in column 'a' is no finite number",
+                                      "5: the cell in column 'a' is no finite number",
+                                      "4: 1 cells where the header names 2 columns"}));
   EXPECT_EQ(messages_of("0,1\n2,3\n"),
-            (std::vector<std::string>{"1: the number '0' where a column's name is expected"}));
+            (std::vector<std::string>{"1: the file has no line that names its columns"}));
   EXPECT_EQ(messages_of("\n# nothing\n"), (std::vector<std::string>{"0: the file is empty"}));
   EXPECT_EQ(messages_of("t,\"a\n"), (std::vector<std::string>{"1: a quoted cell does not end"}));
 }

@@ -70,6 +70,13 @@ constexpr FaultCode codes[] = {
     {"T180", "a file or folder cannot be read"},
     {"T181", "a CSV file with something that is not a number"},
     {"T182", "a CSV file without that column"},
+    {"T190", "a part of a mechanism that says something impossible"},
+    {"T191", "a frame of a mechanism that hangs on nothing"},
+    {"T192", "a joint that has to close a circuit and carries a port, a spring, friction or a driver"},
+    {"T193", "a circuit of joints that cannot be closed from the given start"},
+    {"T194", "a quaternion that would have to follow from a circuit"},
+    {"T195", "a driver that prescribes what is already decided"},
+    {"T196", "a URDF file that does not describe a robot"},
 };
 
 constexpr std::size_t longest_line = 1000;  // a file of one line is quoted in part

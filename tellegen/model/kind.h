@@ -81,8 +81,9 @@ struct KindOutput {
 };
 
 struct KindInitial {
-  Expr variable;  // symbol of an across, through or internal variable
-  Expr value;     // in parameters
+  Expr variable;     // symbol of an across, through or internal variable
+  Expr value;        // in parameters
+  Expr origin = {};  // of a sensitivity: the value it is of, which a user has given or not
 };
 
 // What parameters must satisfy together: a leakage inductance below the self inductance.

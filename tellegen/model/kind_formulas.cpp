@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "tellegen/model/kind_reader.h"
+#include "tellegen/model/mechanism_parts.h"
 #include "tellegen/model/table_value.h"
 #include "tellegen/symbolic/parse.h"
 
@@ -226,6 +227,7 @@ void KindReader::read_equations() {
           kind_.equations.push_back(equation(entry, "the equation"));
   }
   const std::size_t edges = kind_.edges.size(), variables = kind_.variables.size() - kind_.discrete.size();
+  if (is_mechanical(kind_.name)) return;  // its equations come from the mechanism
   if (kind_.equations.size() != edges + variables)
     source_.fault(table ? *table : root_, "T152",
                   fmt::format("kind '{}' has {} equation(s) for {} edge(s) and {} internal variable(s)",

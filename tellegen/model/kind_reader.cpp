@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "tellegen/model/mechanism_parts.h"
 #include "tellegen/model/read.h"
 #include "tellegen/model/table_value.h"
 #include "tellegen/model/units.h"
@@ -40,7 +41,7 @@ Kind KindReader::read() {
   if (const Value* table = root_.find("parameters")) read_parameters(*table);
   if (const Value* table = root_.find("variables")) read_variables(*table);
   if (const Value* table = root_.find("discrete")) declare_discrete(*table);
-  if ((!edges || edges->items.empty()) && kind_.variables.empty())
+  if ((!edges || edges->items.empty()) && kind_.variables.empty() && !is_mechanical(kind_.name))
     source_.fault(root_, "T150", fmt::format("kind '{}' has neither edges nor variables", kind_.name),
                   {"write edges = { r = [\"p\", \"n\"] }, or for a signal [variables]"});
   check_port_names();

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "tellegen/model/own_kinds.h"
 #include "tellegen/model/read.h"
 #include "tellegen/model/reading.h"
 
@@ -37,8 +38,9 @@ fs::path own_file() {
 }  // namespace
 
 fs::path library_folder() {
-  if (const char* said = std::getenv("TELLEGEN_LIBRARY"); said && *said) return said;
   std::error_code error;
+  for (const fs::path& folder : listed_libraries())
+    if (fs::exists(folder / "domains.toml", error) || !fs::is_directory(folder, error)) return folder;
   for (const fs::path& file : {own_file(), fs::read_symlink("/proc/self/exe", error)})
     if (const auto found = library_above(file)) return *found;
 #ifdef TELLEGEN_SOURCE_DIR

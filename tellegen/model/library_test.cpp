@@ -23,8 +23,11 @@ TEST(Library, every_kind_loads_and_has_a_summary_and_a_worked_check) {
     SCOPED_TRACE(name);
     const Kind kind = read_kind(pool, domains, library / (path + ".toml"), name);
     EXPECT_FALSE(kind.summary.empty());
-    EXPECT_EQ(kind.equations.size(), kind.edges.size() + kind.variables.size());
-    ASSERT_FALSE(kind.checks.empty());
+    const bool mechanical = name.starts_with("multibody.");  // nothing by itself: tests/mechanisms_test.cpp
+    if (!mechanical) {
+      EXPECT_EQ(kind.equations.size(), kind.edges.size() + kind.variables.size());
+    }
+    ASSERT_EQ(kind.checks.empty(), mechanical);
     for (const KindCheck& check : kind.checks) {
       EXPECT_TRUE(check.expect.contains("t"));
       EXPECT_GE(check.expect.size(), 2u);

@@ -50,6 +50,24 @@ double in_si(const Scalar& scalar, bool difference) {
   return *scalar.number - (difference && !scalar.unit.empty() ? units().to_si(0.0, scalar.unit) : 0.0);
 }
 
+// [columns] names sensors, inputs and the time; which columns they are, is read with the data
+// (column_names.h).
+void check_columns(const Source& at, const Model& model) {
+  const Value* table = at.document.root().find("columns");
+  if (!table || !at.is(*table, Value::Type::table, "'columns'")) return;
+  std::vector<std::string> known{"time", "arrival"};
+  for (const ModelOutput& output : model.outputs)
+    if (output.sensor) known.push_back(output.name);
+  for (const ModelInput& input : model.inputs) known.push_back(input.name);
+  for (const ModelParameter& parameter : model.parameters) known.push_back(parameter.name);
+  for (const Value& entry : table->items) {
+    if (std::find(known.begin(), known.end(), entry.key) == known.end())
+      at.fault(entry, "T163", fmt::format("there is no sensor, input or parameter '{}'", entry.key),
+               {did_you_mean(entry.key, known)});
+    at.is(entry, Value::Type::text, fmt::format("the column of '{}'", entry.key));
+  }
+}
+
 }  // namespace
 
 // A number or a quantity of a table, SI, at least `lowest`; nothing where it is absent or wrong.
@@ -278,6 +296,7 @@ std::vector<int> ModelReader::unknowns_named(const Value& table, std::string_vie
 
 void ModelReader::read_estimation() {
   const Source at = source(0);
+  check_columns(at, model_);
   ModelEstimation& estimation = model_.estimation;
   for (std::size_t k = 0; k < model_.unknowns.size(); ++k) estimation.unknowns.push_back(static_cast<int>(k));
   for (std::size_t k = 0; k < model_.outputs.size(); ++k)

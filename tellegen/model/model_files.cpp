@@ -6,6 +6,7 @@
 
 #include "tellegen/model/kind_reader.h"
 #include "tellegen/model/model_reader.h"
+#include "tellegen/model/own_kinds.h"
 
 namespace tellegen {
 namespace fs = std::filesystem;
@@ -38,8 +39,11 @@ int ModelReader::kind_named(int scope, const Value& value) {
       at.fault(value, "T110", fmt::format("there is no kind '{}'", value.text), unknown->second);
     return known->second;
   }
+  std::vector<fs::path> folders{s.folder, s.folder / "kinds"};
+  for (fs::path& folder : own_kind_folders()) folders.push_back(std::move(folder));
+  folders.push_back(options_.library);
   if (const auto relative = kind_path(value.text))
-    for (const fs::path& folder : {s.folder, s.folder / "kinds", options_.library}) {
+    for (const fs::path& folder : folders) {
       const fs::path file = (folder / *relative).lexically_normal();
       std::error_code error;
       if (!fs::is_regular_file(file, error)) continue;
@@ -70,6 +74,8 @@ int ModelReader::kind_named(int scope, const Value& value) {
 
 std::vector<std::string> ModelReader::kinds_within_reach(int scope) const {
   std::vector<std::string> names = library_kinds(options_.library);
+  for (const fs::path& folder : own_kind_folders())
+    for (std::string& name : own_kinds(folder)) names.push_back(std::move(name));
   std::error_code error;
   for (const fs::path& folder : {scopes_[scope]->folder, scopes_[scope]->folder / "kinds"})
     for (fs::directory_iterator at(folder.empty() ? fs::path(".") : folder, error), end; !error && at != end;

@@ -33,11 +33,13 @@ Model ModelReader::read(std::string_view text, const std::filesystem::path& file
   model_.name = source(top).text(document->root(), "name", "the model");
   if (model_.name.empty()) model_.name = file.stem().string();
   read_components(top);
+  make_frames();
   check_ports(top);
   check_clashes();
   if (faults_.empty()) check_datums();
   resolve_everything();
   resolve_components();
+  build_mechanism();
   for (std::size_t scope = 0; scope < scopes_.size(); ++scope)
     if (const Value* table = scopes_[scope]->document->root().find("initial"))
       if (source(static_cast<int>(scope)).is(*table, Value::Type::table, "'initial'"))
@@ -75,7 +77,7 @@ int ModelReader::open_scope(const Document& document, const std::filesystem::pat
   at.known_keys(
       document.root(),
       {"name", "summary", "parameters", "inputs", "components", "ports", "sensors", "outputs", "initial",
-       "simulation", "objectives", "runs", "design", "unknowns", "estimate", "calibrate", "stack"},
+       "simulation", "objectives", "runs", "design", "unknowns", "estimate", "calibrate", "columns", "stack"},
       "a model");
   read_names(scope, "parameters", Named::What::parameter);
   read_names(scope, "inputs", Named::What::input);
@@ -132,8 +134,9 @@ void ModelReader::read_component(int scope, const Value& entry) {
     return;
   }
   if (file) return read_subsystem(scope, entry, *file);
-  const int kind_index = kind_named(scope, *kind_value);
+  int kind_index = kind_named(scope, *kind_value);
   if (kind_index < 0) return;
+  if (is_mechanical(model_.kinds[kind_index].name)) kind_index = begin_part(scope, entry, kind_index);
   const Kind& kind = model_.kinds[kind_index];
 
   const int index = static_cast<int>(model_.components.size());
@@ -147,7 +150,7 @@ void ModelReader::read_component(int scope, const Value& entry) {
 
   std::vector<char> given(kind.parameters.size(), 0);
   for (const Value& item : entry.items) {
-    if (&item == kind_value) continue;
+    if (&item == kind_value || read_reference(index, scope, entry, item)) continue;
     const auto is_it = [&](const auto& part) { return part.name == item.key; };
     const auto ports_end = kind.nodes.begin() + kind.port_count;
     if (const auto port = std::find_if(kind.nodes.begin(), ports_end, is_it); port != ports_end) {
@@ -159,12 +162,16 @@ void ModelReader::read_component(int scope, const Value& entry) {
       const int k = static_cast<int>(parameter - kind.parameters.begin());
       given[k] = 1;
       read_parameter(scope, index, k, item);
-    } else {
+    } else if (!read_vector(scope, index, item, given)) {
       std::vector<std::string> ports, known;
       for (int k = 0; k < kind.port_count; ++k) ports.push_back(kind.nodes[k].name);
+      if (const MechanismRole* role = role_of(kind.name))
+        for (const auto& keys : {role->references, role->optional})
+          ports.insert(ports.end(), keys.begin(), keys.end());
       known = ports;
       std::vector<std::string> parameters;
-      for (const KindParameter& p : kind.parameters) parameters.push_back(p.name);
+      for (const KindParameter& p : kind.parameters)
+        if (!p.name.starts_with('~')) parameters.push_back(p.name);
       known.insert(known.end(), parameters.begin(), parameters.end());
       at.fault(
           item, "T111",
@@ -235,8 +242,10 @@ void ModelReader::read_parameter(int scope, int component, int index, const Valu
     }
   }
   // Wrong: the slow way says why.
-  const auto scalar = read_scalar(at, value, what());
-  if (scalar && !scalar->unit.empty() && !parameter.any_unit)
+  const bool checked = !parameter.any_unit && !parameter.unit.empty();
+  const auto scalar =
+      checked ? read_scalar(at, value, what(), parameter.unit) : read_scalar(at, value, what());
+  if (scalar && !scalar->unit.empty() && !parameter.any_unit && !checked)
     check_unit(at, value, scalar->unit, parameter.unit, what());
 }
 

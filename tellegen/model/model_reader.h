@@ -19,10 +19,12 @@
 #include <vector>
 
 #include "tellegen/model/document.h"
+#include "tellegen/model/mechanism_parts.h"
 #include "tellegen/model/model.h"
 #include "tellegen/model/read.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/table_value.h"
+#include "tellegen/multibody/mechanism.h"
 
 namespace tellegen {
 
@@ -101,6 +103,23 @@ class ModelReader {
   void check_ports(int scope);
   void check_datums();
   void check_clashes();
+
+  // mechanism_reader.cpp, mechanism_equations.cpp: components of mechanisms
+  int begin_part(int scope, const Value& entry, int kind);
+  bool read_reference(int component, int scope, const Value& entry, const Value& item);
+  bool read_vector(int scope, int component, const Value& item, std::vector<char>& given);
+  void make_frames();
+  void build_mechanism();
+  void promote_numbers();
+  Mechanism describe_mechanism();
+  Expr part_value(const MechanismPart& part, std::string_view name) const;
+  Vec3 part_vector(const MechanismPart& part, const std::string& name) const;
+  Vec3 direction(const MechanismPart& part, const std::string& name);
+  void add_joint(const MechanismPart& part, Mechanism& mechanism);
+  void add_constraint(const MechanismPart& part, Mechanism& mechanism);
+  Expr motion_in_time(const MechanismPart& part);
+  int mechanism_frame(const MechanismPart& part, std::string_view key) const;
+  void check_geometry(const MechanismPart& part);
 
   // model_files.cpp: kinds and subsystems
   int kind_named(int scope, const Value& value);
@@ -191,6 +210,10 @@ class ModelReader {
   ExprMap<std::string> symbol_units_;   // of parameters' and inputs' symbols
   ExprMap<Expr> input_values_;
   std::unordered_map<std::string, std::size_t> initial_of_;
+  std::vector<MechanismPart> parts_;
+  std::unordered_map<std::string, int> frames_;  // their components, by full name; they follow one another
+  int first_frame_ = 0;
+  std::unordered_map<std::string, int> mechanism_joints_;  // in Mechanism::joints, by full name
 };
 
 }  // namespace tellegen

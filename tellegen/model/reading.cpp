@@ -132,6 +132,28 @@ bool check_name(const Source& source, const Value& at, std::string_view name, st
   return false;
 }
 
+namespace {
+
+// "1k" beside ohms is "1 kohm", "25 C" beside kelvins "25 degC".
+std::string meant_unit(const Value& at, std::string_view unit, std::string_view expected) {
+  if (expected.empty() || expected == "1") return "";
+  std::string meant;
+  if (unit == "C" && units().convertible("K", expected)) meant = "degC";
+  if (unit == "F" && units().convertible("K", expected)) meant = "degF";
+  const std::string prefixed = std::string(unit == "K"                      ? "k"
+                                           : unit == "meg" || unit == "Meg" ? "M"
+                                                                            : unit) +
+                               std::string(expected);
+  if (meant.empty() && units().known(prefixed) && units().convertible(prefixed, expected)) meant = prefixed;
+  const std::size_t number = at.is_text() ? at.text.find(unit) : std::string_view::npos;
+  if (meant.empty() || number == std::string_view::npos || number == 0) return "";
+  std::string_view value = at.text.substr(0, number);
+  while (value.ends_with(' ')) value.remove_suffix(1);
+  return fmt::format("did you mean '{} {}'?", value, meant);
+}
+
+}  // namespace
+
 bool check_known_unit(const Source& source, const Value& at, std::string_view unit, std::string_view what) {
   if (units().known(unit)) return true;
   source.fault(
@@ -144,7 +166,8 @@ bool check_unit(const Source& source, const Value& at, std::string_view unit, st
                 std::string_view what) {
   if (units().convertible(unit, expected)) return true;
   source.fault(at, "T123", fmt::format("{} is given in '{}'", what, unit),
-               {expected.empty() || expected == "1"
+               {meant_unit(at, unit, expected),
+                expected.empty() || expected == "1"
                     ? "it is a number without a unit"
                     : fmt::format("its unit is '{}', or one convertible to it", expected)});
   return false;
@@ -164,7 +187,10 @@ std::optional<Scalar> read_scalar(const Source& source, const Value& value, std:
   try {
     quantity = units().parse(value.text);
   } catch (const UnknownUnit& error) {
-    check_known_unit(source, value, error.unit, what);
+    if (const std::string meant = unit ? meant_unit(value, error.unit, *unit) : ""; !meant.empty())
+      source.fault(value, "T122", fmt::format("unknown unit '{}' for {}", error.unit, what), {meant});
+    else
+      check_known_unit(source, value, error.unit, what);
     return std::nullopt;
   }
   if (!quantity) return Scalar{std::nullopt, "", value.text};

@@ -95,11 +95,13 @@ std::shared_ptr<const Table> TableReader::read(const Source& source, const Value
       if (!source.is(*file, Value::Type::text, fmt::format("'table' of {}", what))) return nullptr;
       const CsvFile* data = csv(source, *file, folder / file->text);
       if (!data) return nullptr;
-      CsvHeader header({data->header.begin(), data->header.end()}, {data->name, 1}, source.faults);
+      CsvHeader header(data->described, {data->name, 1}, source.faults);
       const auto column = [&](std::string_view key, std::size_t otherwise, std::string_view expected,
                               const std::string& bare) {
         const std::string wanted = source.text(value, key, what);
         const CsvHeader::Wanted as{std::string(expected), bare, fmt::format("'{}' of {}", key, what)};
+        if (wanted.empty() && otherwise < header.size() && data->is_time[otherwise])
+          return std::optional<CsvColumn>({static_cast<int>(otherwise), header.text(otherwise), ""});
         if (wanted.empty() && otherwise < header.size()) return header.at(otherwise, as);
         auto found = header.find(wanted, as);
         if (header.missing())

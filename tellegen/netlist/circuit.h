@@ -22,6 +22,8 @@ struct ParameterCard {
 struct ModelCard {  // .model name type(name=value ...)
   std::string name, type;
   std::vector<KeyValue> values;
+  std::vector<std::string> flags;  // words without a value: pchan
+  std::string like;                // ako:, the model whose values come first
   Place place;
   std::optional<ModelError> wrong;  // matters where the model is used; libraries have models of every program
 };
@@ -33,6 +35,7 @@ struct FunctionCard : SpiceFunction {
 struct Netlist {
   std::string name;                                 // empty: the netlist itself
   std::vector<std::string> ports;                   // of a .subckt
+  std::vector<std::string> optional;                // nodes of its last ports, where an X leaves them out
   std::map<std::string, ParameterCard> defaults;    // of its own line, which an X may replace
   std::map<std::string, ParameterCard> parameters;  // .param
   std::vector<std::string> parameter_order;
@@ -45,7 +48,7 @@ struct Netlist {
   Place place;
 };
 
-// Throws ModelError with every fault of the cards' form.
-std::unique_ptr<Netlist> sort_cards(const Cards& cards);
+// Throws ModelError with every fault of the cards' form; what is defined twice is added to the notes.
+std::unique_ptr<Netlist> sort_cards(Cards& cards);
 
 }  // namespace tellegen

@@ -24,7 +24,8 @@ std::string text_after(const std::string& card, const std::string& word) {
     const bool alone = at > 0 && (card[at - 1] == ' ' || card[at - 1] == '\t');
     std::size_t end = at + word.size();
     while (end < card.size() && (card[end] == ' ' || card[end] == '\t')) ++end;
-    if (alone && end < card.size() && (card[end] == '=' || card[end] == '{' || card[end] == '\''))
+    if (alone && end < card.size() &&
+        (card[end] == '=' || card[end] == '{' || card[end] == '\'' || card[end] == '('))
       return card.substr(end + (card[end] == '='));
     at += word.size();
   }
@@ -41,7 +42,8 @@ void Translation::write_source(const Item& item, bool voltage, const Formula& va
   ComponentText text = component(item, voltage ? "electrical.voltage_source" : "electrical.current_source");
   text.port("p", node(item, 1));
   text.port("n", node(item, 2));
-  text.value(voltage ? "V" : "I", without_unit(value));
+  const Formula many = voltage ? number_formula(1.0) : parallel(*item.element.at);
+  text.value(voltage ? "V" : "I", many.text == "1" ? without_unit(value) : multiply(many, value));
   write(text, item);
 }
 
@@ -156,11 +158,21 @@ Formula Translation::polynomial(const Item& item, const std::vector<Formula>& va
 // table {expression} = (x, y) (x, y) ...
 Formula Translation::table(const Item& item, std::size_t first) {
   const auto& fields = item.fields;
-  if (first >= fields.size() || fields[first].type != Field::Type::expression)
-    fault(item, "T502", fmt::format("'{}' needs an expression in braces after table", item.element.name));
-  const Formula x = formula(item, fields[first].text);
+  std::string of;
+  std::size_t next = first + 1;
+  if (first < fields.size() && fields[first].type == Field::Type::expression) {
+    of = fields[first].text;
+  } else {  // table v(1) = (x, y) ...
+    const std::string& text = item.element.card->text;
+    const auto begin = text.find("table") + 5, end = text.find('=', begin);
+    for (next = first; next < fields.size() && fields[next].type != Field::Type::equals;) ++next;
+    if (end == std::string::npos)
+      fault(item, "T502", fmt::format("'{}' needs an expression in braces after table", item.element.name));
+    of = text.substr(begin, end - begin);
+  }
+  const Formula x = formula(item, of);
   std::vector<Formula> values;
-  for (std::size_t k = first + 1; k < fields.size(); ++k)
+  for (std::size_t k = next; k < fields.size(); ++k)
     if (fields[k].is_value()) values.push_back(constant(item, fields[k].text));
   if (values.size() < 4 || values.size() % 2 != 0)
     fault(item, "T502", fmt::format("the table of '{}' needs pairs: (x, y) (x, y)", item.element.name));

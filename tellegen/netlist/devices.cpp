@@ -1,4 +1,4 @@
-// D, S, W, Q and M by the table of library/spice.toml.
+// D, Q, M, J, S and W by the table of library/spice.toml.
 #include "tellegen/netlist/devices.h"
 
 #include <fmt/format.h>
@@ -17,15 +17,24 @@ std::string as_text(const Value& value) {
   return value.is_number() ? number_text(value.number) : std::string(value.text);
 }
 
-// The names of a device's formulas: what model and element give, or the table's own values.
+bool contains(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// The names of a device's formulas: what model and element give, or the table's own formulas of other names;
+// `given.x` is whether x is given, `self.x` a variable of the device's component.
 class DeviceMeanings : public Meanings {
  public:
-  DeviceMeanings(const std::map<std::string, Formula>& values, double celsius)
-      : values_(values), celsius_(celsius) {}
+  DeviceMeanings(const DeviceKind& device, const std::map<std::string, Formula>& given, std::string self,
+                 double celsius)
+      : device_(device), given_(given), self_(std::move(self)), celsius_(celsius) {}
   std::optional<Formula> value(const std::string& name) override {
-    const auto found = values_.find(name);
-    if (found == values_.end()) return std::nullopt;
-    return found->second;
+    if (name.starts_with("given.")) return number_formula(given_.contains(name.substr(6)) ? 1.0 : 0.0);
+    if (name.starts_with("self.")) return Formula{self_ + name.substr(4), Formula::atom, true};
+    if (const auto found = given_.find(name); found != given_.end()) return found->second;
+    const auto usual = device_.names.find(name);
+    if (usual == device_.names.end() || usual->second.empty()) return std::nullopt;
+    return tellegen::translate(usual->second, *this);
   }
   const SpiceFunction* function(const std::string&) override { return nullptr; }
   Formula voltage(const std::string& node) override { throw ExpressionError("T506", node); }
@@ -33,7 +42,9 @@ class DeviceMeanings : public Meanings {
   double celsius() override { return celsius_; }
 
  private:
-  const std::map<std::string, Formula>& values_;
+  const DeviceKind& device_;
+  const std::map<std::string, Formula>& given_;
+  std::string self_;
   double celsius_;
 };
 
@@ -49,6 +60,40 @@ bool uses(const std::string& formula, const std::string& name) {
   return false;
 }
 
+// Whether a given name is in the formula, or in what stands for a name of it; a constant is always wanted.
+bool asked_for(const std::string& text, const DeviceKind& device,
+               const std::map<std::string, Formula>& given) {
+  bool any = false;
+  if (text.starts_with('=')) return true;
+  for (const auto& [name, usual] : device.names) {
+    if (!uses(text, name)) continue;
+    any = true;
+    if (given.contains(name)) return true;
+    const bool plain = usual.empty() || read_number(usual) || usual == text;
+    if (!plain && asked_for(usual, device, given)) return true;
+  }
+  return !any;
+}
+
+std::vector<KeyValue> pairs_of(const Value& table) {
+  std::vector<KeyValue> pairs;
+  for (const Value& item : table.items) pairs.push_back({std::string(item.key), as_text(item)});
+  return pairs;
+}
+
+DeviceKind::Part part_of(const Value& entry, const Source& source, const std::string& what) {
+  source.known_keys(entry, {"name", "kind", "when", "before", "state", "ports", "values"}, what);
+  DeviceKind::Part part;
+  part.name = source.text(entry, "name", what);
+  part.kind = source.text(entry, "kind", what);
+  part.when = source.text(entry, "when", what);
+  part.before = source.text(entry, "before", what);
+  part.state = source.text(entry, "state", what);
+  if (const Value* ports = entry.find("ports")) part.ports = pairs_of(*ports);
+  if (const Value* values = entry.find("values")) part.values = pairs_of(*values);
+  return part;
+}
+
 }  // namespace
 
 DeviceTable read_devices(const std::filesystem::path& library) {
@@ -60,11 +105,11 @@ DeviceTable read_devices(const std::filesystem::path& library) {
   for (const Value& entry : document.root().items) {
     const std::string what = fmt::format("'{}'", entry.key);
     if (!source.is(entry, Value::Type::table, what)) continue;
-    source.known_keys(
-        entry,
-        {"like", "letter", "kind", "ports", "current", "names", "aliases", "positional", "values", "series",
-         "substrate", "states", "neutral", "without_effect", "multiplied", "divided"},
-        what);
+    source.known_keys(entry,
+                      {"like", "letter", "kind", "ports", "optional", "current", "names", "aliases", "levels",
+                       "flags", "positional", "values", "parts", "states", "neutral", "without_effect",
+                       "left_out", "multiplied", "divided"},
+                      what);
     DeviceKind device;
     if (const std::string like = source.text(entry, "like", what); !like.empty()) {
       if (!devices.contains(like)) {
@@ -82,7 +127,6 @@ DeviceTable read_devices(const std::filesystem::path& library) {
     device.letter = letter.empty() ? '\0' : letter[0];
     text("kind", device.kind);
     text("current", device.current);
-    text("substrate", device.substrate);
     const auto list = [&](std::string_view key, std::vector<std::string>& into) {
       if (const Value* found = entry.find(key)) {
         into.clear();
@@ -90,50 +134,97 @@ DeviceTable read_devices(const std::filesystem::path& library) {
       }
     };
     list("ports", device.ports);
+    list("optional", device.optional);
     list("positional", device.positional);
     list("without_effect", device.without_effect);
+    list("left_out", device.left_out);
     list("multiplied", device.multiplied);
     list("divided", device.divided);
-    const auto each = [&](std::string_view key, auto&& take) {
+    const auto each = [&](std::string_view key, std::map<std::string, std::string>& into) {
       if (const Value* found = entry.find(key))
-        for (const Value& item : found->items) take(std::string(item.key), as_text(item));
+        for (const KeyValue& a : pairs_of(*found)) into[a.name] = a.text;
     };
-    each("names", [&](const std::string& key, const std::string& value) { device.names[key] = value; });
-    each("aliases", [&](const std::string& key, const std::string& value) { device.aliases[key] = value; });
-    each("neutral", [&](const std::string& key, const std::string& value) {
-      device.neutral[key] = read_number(value).value_or(0.0);
-    });
-    if (const Value* states = entry.find("states"))
+    each("names", device.names);
+    each("aliases", device.aliases);
+    each("levels", device.levels);
+    each("flags", device.flags);
+    if (const Value* neutral = entry.find("neutral"))
+      for (const KeyValue& a : pairs_of(*neutral)) device.neutral[a.name] = read_number(a.text).value_or(0.0);
+    if (const Value* states = entry.find("states")) {
+      device.states.clear();
       for (const Value& state : states->items)
         if (state.items.size() == 3)
           device.states.push_back(
               {as_text(state.items[0]), as_text(state.items[1]), as_text(state.items[2])});
-    each("series", [&](const std::string& key, const std::string& value) {
-      device.series.push_back({key, value});
-    });
-    each("values", [&](const std::string& key, const std::string& value) {
-      std::erase_if(device.values, [&](const KeyValue& a) { return a.name == key; });
-      device.values.push_back({key, value});
-    });
+    }
+    if (const Value* parts = entry.find("parts")) {
+      device.parts.clear();
+      for (const Value& part : parts->items) device.parts.push_back(part_of(part, source, what));
+    }
+    if (const Value* values = entry.find("values"))
+      for (const KeyValue& a : pairs_of(*values)) {
+        std::erase_if(device.values, [&](const KeyValue& b) { return a.name == b.name; });
+        device.values.push_back(a);
+      }
     devices[device.type] = std::move(device);
   }
   faults.throw_if_any();
   return devices;
 }
 
+std::size_t Translation::model_field(const Item& item) const {
+  return item.element.letter() == 'w' ? 4 : terminal_count(item) + 1;
+}
+
 const DeviceKind* Translation::device_of(const Element& element) const {
   const Item item = item_of(element);
-  const std::size_t k = element.letter() == 'w' ? 4 : terminal_count(item) + 1;
+  const std::size_t k = model_field(item);
   if (k >= item.fields.size()) return nullptr;
   const ModelCard* model = element.at->model(item.fields[k].text);
   if (!model) return nullptr;
   const auto found = devices_.find(model->type);
-  return found == devices_.end() || found->second.letter != element.letter() ? nullptr : &found->second;
+  if (found == devices_.end() || found->second.letter != element.letter()) return nullptr;
+  const std::string level = level_of(*model, *element.at);
+  const auto other = found->second.levels.find(level);
+  if (level == "1" || (other != found->second.levels.end() && other->second == model->type))
+    return &found->second;
+  const auto entry = other == found->second.levels.end() ? devices_.end() : devices_.find(other->second);
+  return entry == devices_.end() ? nullptr : &entry->second;
+}
+
+// `level=` of a model; "1" where there is none.
+std::string Translation::level_of(const ModelCard& model, const Instance& at) const {
+  std::string level = "1";
+  for (const KeyValue& a : model.values)
+    if (a.name == "level") level = a.text;
+  if (const auto number = read_number(level)) return number_text(*number);
+  return number_text(names_.number(names_.constant(level, at, model.place), model.place));
+}
+
+// Why there is no device for the model: a type of other elements, or one that is not supported, by its name.
+void Translation::no_device(const Item& item, const ModelCard& model) const {
+  const std::string& name = item.element.name;
+  const auto found = devices_.find(model.type);
+  std::vector<std::string> types;
+  for (const auto& [type, kind] : devices_)
+    if (kind.letter == item.element.letter() && type.find('-') == std::string::npos) types.push_back(type);
+  if (found == devices_.end() || found->second.letter != item.element.letter())
+    fault(item, "T503",
+          fmt::format("the model '{}' of '{}' is of type '{}', which is not supported", model.name, name,
+                      model.type),
+          {fmt::format("'{}' takes one of: {}", name, joined(types))});
+  const std::string level = level_of(model, *item.element.at);
+  const auto known = found->second.levels.find(level);
+  fault(item, "T503",
+        fmt::format("the model '{}' of '{}' is {}, which is not supported", model.name, name,
+                    known == found->second.levels.end()
+                        ? fmt::format("a {} of level {}", model.type, level)
+                        : fmt::format("{} ({} of level {})", known->second, model.type, level)));
 }
 
 void Translation::device(const Item& item) {
   const Element& element = item.element;
-  const std::size_t at = element.letter() == 'w' ? 4 : terminal_count(item) + 1;
+  const std::size_t at = model_field(item);
   if (at >= item.fields.size()) fault(item, "T502", fmt::format("'{}' has no model", element.name));
   const ModelCard* model = element.at->model(item.fields[at].text);
   if (!model) {
@@ -141,38 +232,34 @@ void Translation::device(const Item& item) {
     for (const Netlist* c = element.at->circuit; c; c = c->parent)
       for (const auto& [name, card] : c->models) known.push_back(name);
     fault(item, "T503", fmt::format("there is no model '{}' for '{}'", item.fields[at].text, element.name),
-          {did_you_mean(item.fields[at].text, known)});
+          missing_hints(did_you_mean(item.fields[at].text, known)));
   }
   if (model->wrong) throw *model->wrong;
   const DeviceKind* device = device_of(element);
-  if (!device) {
-    std::vector<std::string> types;
-    for (const auto& [type, kind] : devices_)
-      if (kind.letter == element.letter()) types.push_back(type);
-    fault(item, "T503", fmt::format("the model '{}' is of type '{}'", model->name, model->type),
-          {fmt::format("'{}' needs one of: {}", element.name, joined(types))});
-  }
+  if (!device) no_device(item, *model);
 
   // What is given, by the element before the model.
   std::map<std::string, Formula> given;
+  std::vector<std::string> of_element;
   const auto give = [&](std::string name, const std::string& text, const Place& place, bool first) {
     if (const auto alias = device->aliases.find(name); alias != device->aliases.end()) name = alias->second;
-    const auto& passed = device->without_effect;
-    if (std::find(passed.begin(), passed.end(), name) != passed.end()) return;
+    if (name == "level" || contains(device->without_effect, name)) return;
+    if (contains(device->left_out, name))
+      return note_once(place, fmt::format("'{}' of the model '{}' is not modelled", name, model->name));
     if (const auto neutral = device->neutral.find(name); neutral != device->neutral.end()) {
       if (names_.number(names_.constant(text, *element.at, place), place) == neutral->second) return;
       throw netlist_fault(
-          place, "T503", fmt::format("'{}' is not supported for {} ({})", name, device->type, device->kind),
+          place, "T503",
+          fmt::format("'{}' of the model '{}' ({}) is not supported", name, model->name, device->kind),
           {fmt::format("only {}={}, as which it has no effect", name, number_text(neutral->second))});
     }
     if (!device->names.contains(name)) {
-      std::vector<std::string> known;
-      for (const auto& [other, value] : device->names) known.push_back(other);
-      throw netlist_fault(place, "T503",
-                          fmt::format("'{}' is not supported for {} ({})", name, device->type, device->kind),
-                          {did_you_mean(name, known), "supported: " + joined(known)});
+      note_once(place, fmt::format("'{}' is not a parameter of {}: it has no effect, as in ngspice", name,
+                                   device->type));
+      return;
     }
-    if (first || !given.contains(name)) given[name] = names_.constant(text, *element.at, place);
+    if (first) of_element.push_back(name);
+    if (first || !contains(of_element, name)) given[name] = names_.constant(text, *element.at, place);
   };
   std::vector<Field> fields(item.fields.begin() + static_cast<std::ptrdiff_t>(at) + 1, item.fields.end());
   // ic=0.6,1: only the first value is a name's; the others have no effect.
@@ -188,10 +275,10 @@ void Translation::device(const Item& item) {
                    fields.begin() + static_cast<std::ptrdiff_t>(end));
       break;
     }
-  Formula many = number_formula(1.0);  // m= of an element: so many in parallel
+  Formula many = parallel(*element.at);  // m= of an element, and of the subcircuits around it
   for (const KeyValue& a : take_assignments(fields)) {
     if (a.name == "m" && !device->multiplied.empty())
-      many = constant(item, a.text);
+      many = multiply(many, constant(item, a.text));
     else
       give(a.name, a.text, item.place(), true);
   }
@@ -206,51 +293,50 @@ void Translation::device(const Item& item) {
     give(device->positional[position++], field.text, item.place(), true);
   }
   for (const KeyValue& a : model->values) give(a.name, a.text, model->place, false);
-  const auto circuit = [&](const char* name, double value) {
+  for (const std::string& flag : model->flags) {
+    const auto known = device->flags.find(flag);
+    if (known == device->flags.end())
+      note_once(model->place, fmt::format("'{}' of the model '{}' has no effect", flag, model->name));
+    else if (!known->second.empty())
+      given[known->second] = number_formula(1.0);
+  }
+  const auto circuit = [&](const std::string& name, double value) {
     if (device->names.contains(name)) given.try_emplace(name, number_formula(value));
   };
   if (run_.gmin) circuit("gmin", *run_.gmin);
-  if (run_.celsius != 27.0) circuit("temp", run_.celsius);
+  if (run_.celsius != 27.0 && !given.contains("dtemp")) circuit("temp", run_.celsius);
   if (run_.nominal != 27.0) circuit("tnom", run_.nominal);
+  if (element.letter() == 'm')
+    for (const auto& [name, value] : run_.channel) circuit(name, value);  // .options defl, defw, defad, defas
 
   if (many.text != "1") {
     const auto scale = [&](const std::vector<std::string>& names, auto&& by) {
       for (const std::string& name : names)
-        if (given.contains(name) || device->names.at(name) != "0")
+        if (given.contains(name) || read_number(device->names.at(name)).value_or(0.0) != 0.0)
           given[name] = by(given.contains(name) ? given[name] : constant(item, device->names.at(name)), many);
     };
     scale(device->multiplied, multiply);
     scale(device->divided, divide);
   }
 
-  std::map<std::string, Formula> values = given;
-  for (const auto& [name, text] : device->names)
-    if (!text.empty() && !values.contains(name)) {
-      DeviceMeanings meanings(values, run_.celsius);
-      values[name] = tellegen::translate(text, meanings);
-    }
-  const auto evaluated = [&](const std::string& text) {
-    DeviceMeanings meanings(values, run_.celsius);
+  ComponentText text = component(item, device->kind);
+  const auto evaluated = [&](const std::string& formula) {
+    DeviceMeanings meanings(*device, given, text.name, run_.celsius);
     try {
-      return names_.simplified(tellegen::translate(text, meanings));
+      const std::string_view text = formula;
+      return names_.simplified(tellegen::translate(text.substr(text.starts_with('=')), meanings));
     } catch (const ExpressionError& error) {
       fault(item, error.code, fmt::format("{}: {}", device->type, error.what()));
     }
   };
-  const auto asked_for = [&](const std::string& text) {
-    bool any = false;
-    for (const auto& [name, value] : device->names) {
-      if (!uses(text, name)) continue;
-      any = true;
-      if (given.contains(name)) return true;
-    }
-    return !any;  // a constant of the type
+  const auto number = [&](const std::string& formula) {
+    return names_.number(evaluated(formula), item.place());
   };
 
-  ComponentText text = component(item, device->kind);
-  std::vector<std::string> nodes;
-  for (std::size_t k = 1; k <= std::min(terminal_count(item), device->ports.size()); ++k)
-    nodes.push_back(node(item, k));
+  std::map<std::string, std::string> nodes;  // of the device's component, by port
+  std::size_t next = 1;
+  const std::size_t count = terminal_count(item);
+  for (const std::string& port : device->ports) nodes[port] = next <= count ? node(item, next++) : "datum";
   if (element.letter() == 'w') {
     // The switch is controlled by a voltage: the current, in volts, on a node of its own.
     ComponentText sense{names_.extra_component(element.name + "_sense"), "electrical.voltage_source", {}};
@@ -259,43 +345,51 @@ void Translation::device(const Item& item) {
     sense.port("n", "datum");
     sense.value("V", without_unit(controlling_current(item, 3)));
     write(sense, item);
-    nodes.push_back(control);
-    nodes.emplace_back("datum");
+    nodes["cp"] = control;
+    nodes["cn"] = "datum";
   }
-  for (const KeyValue& series : device->series) {
-    if (!asked_for(series.text)) continue;
-    const Formula resistance = evaluated(series.text);
-    if (names_.number(resistance, item.place()) == 0.0) continue;
-    const auto port =
-        std::find(device->ports.begin(), device->ports.end(), series.name) - device->ports.begin();
-    const std::string inner = names_.extra_node(fmt::format("{}_{}", element.name, series.name));
-    ComponentText resistor{
-        names_.extra_component(fmt::format("{}_r{}", element.name, series.name)), "electrical.resistor", {}};
-    resistor.port("p", nodes[port]);
-    resistor.port("n", inner);
-    resistor.value("R", resistance);
-    write(resistor, item);
-    nodes[port] = inner;
+  for (const std::string& port : device->optional) nodes[port] = next <= count ? node(item, next++) : "datum";
+  if (next <= count)
+    fault(item, "T502", fmt::format("'{}' of the model '{}' has too many nodes", element.name, model->name));
+  const std::map<std::string, std::string> outer = nodes;
+  for (const DeviceKind::Part& part : device->parts) {
+    if (!part.when.empty() ? number(part.when) == 0.0 : !asked_for(part.values[0].text, *device, given))
+      continue;
+    const bool series = !part.before.empty();
+    ComponentText beside{names_.extra_component(fmt::format("{}_{}", element.name, part.name)),
+                         part.kind.empty() ? "electrical.resistor" : part.kind,
+                         {}};
+    if (series) {
+      if (part.kind.empty() && part.when.empty() && number(part.values[0].text) == 0.0) continue;
+      const std::string inner = names_.extra_node(fmt::format("{}_{}", element.name, part.before));
+      beside.port("p", nodes[part.before]);
+      beside.port("n", inner);
+      nodes[part.before] = inner;
+    }
+    bool apart = true;  // ports on different nodes
+    std::string last;
+    for (const KeyValue& port : part.ports) {
+      if (port.text.starts_with("new ") && !nodes.contains(port.text))
+        nodes[port.text] = names_.extra_node(fmt::format("{}_{}", element.name, port.text.substr(4)));
+      const bool outside = port.text.starts_with("outer ");
+      const std::string on = outside ? outer.at(port.text.substr(6)) : nodes.at(port.text);
+      beside.port(port.name, on);
+      if (!last.empty() && last == on) apart = false;
+      last = on;
+    }
+    if (!apart) continue;
+    for (const KeyValue& a : part.values) beside.value(a.name, evaluated(a.text));
+    write(beside, item);
+    if (run_.uic && !part.state.empty())
+      initial_.add(fmt::format("\"{}.{}\" = 0", beside.name, part.state), item.place());
   }
-  if (!device->substrate.empty() && names_.number(values.at("gmin"), item.place()) > 0.0) {
-    // The junction between that port and the substrate blocks: gmin is what is left of it.
-    const auto port =
-        std::find(device->ports.begin(), device->ports.end(), device->substrate) - device->ports.begin();
-    const bool named = terminal_count(item) > device->ports.size();
-    const std::string substrate = named ? node(item, device->ports.size() + 1) : "datum";
-    ComponentText leak{names_.extra_component(element.name + "_substrate"), "electrical.resistor", {}};
-    leak.port("p", nodes[port]);
-    leak.port("n", substrate);
-    leak.value("R", names_.simplified(divide(number_formula(1.0), values.at("gmin"))));
-    if (nodes[port] != substrate) write(leak, item);
-  }
-  for (std::size_t k = 0; k < device->ports.size(); ++k) text.port(device->ports[k], nodes[k]);
+  for (const std::string& port : device->ports) text.port(port, nodes[port]);
   for (const KeyValue& a : device->values)
-    if (asked_for(a.text)) text.value(a.name, evaluated(a.text));
+    if (asked_for(a.text, *device, given)) text.value(a.name, evaluated(a.text));
   write(text, item);
   if (!run_.uic) return;
   for (const DeviceKind::State& state : device->states)
-    if (names_.number(evaluated(state.storage), item.place()) != 0.0)
+    if (number(state.storage) != 0.0)
       initial_.add(
           fmt::format("\"{}.{}\" = {}", text.name, state.variable, toml_value(evaluated(state.start))),
           item.place());

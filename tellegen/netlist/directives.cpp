@@ -10,59 +10,119 @@
 namespace tellegen {
 namespace {
 
-constexpr std::string_view analyses[] = {".ac",   ".dc", ".op",    ".noise", ".tf",
-                                         ".sens", ".pz", ".disto", ".sp",    ".pss"};
-constexpr std::string_view reports[] = {".print",   ".plot", ".save",  ".probe", ".meas",
-                                        ".measure", ".four", ".width", ".graph", ".backanno"};
+constexpr std::string_view analyses[] = {".ac",    ".dc", ".op",  ".noise", ".tf",  ".pz",
+                                         ".disto", ".sp", ".pss", ".hb",    ".mpde"};
+constexpr std::string_view reports[] = {".print",    ".plot", ".save",    ".probe", ".meas",
+                                        ".measure",  ".four", ".fourier", ".width", ".graph",
+                                        ".backanno", ".fft",  ".result"};
+constexpr std::string_view of_other_programs[] = {
+    ".preprocess", ".sndparam",  ".sndprint", ".sens",       ".psearch",      ".protect",
+    ".unprotect",  ".simulator", ".hdl",      ".ptran",      ".distribution", ".aliases",
+    ".endaliases", ".wave",      ".machine",  ".endmachine", ".text",         ".link"};
+constexpr std::string_view packages[] = {
+    "timeint",     "device",  "nonlin",     "nonlin-tran", "linsol",    "output",   "parser",    "restart",
+    "sensitivity", "measure", "dist",       "loca",        "hbint",     "hb",       "linsol-hb", "sampling",
+    "samples",     "fft",     "diagnostic", "topology",    "nonlin-hb", "linsol-ac"};
 
 }  // namespace
 
 void Translation::read_directive(const Card& card) {
   const std::vector<Field> fields = fields_of(card);
   const std::string& word = fields[0].text;
-  if (word == ".tran") return read_tran(card, fields);
+  const auto value = [&](std::size_t k) {
+    return names_.number(names_.constant(fields[k].text, flat_.instances[0], card.place), card.place);
+  };
+  if (word == ".tran" || word == ".transient") return read_tran(card, fields);
   if (word == ".options" || word == ".option" || word == ".opt" || word == ".opts") return read_options(card);
   if (word == ".temp") {
-    if (fields.size() != 2 || !fields[1].is_value())
-      throw netlist_fault(card.place, "T502", ".temp takes one temperature, in degrees Celsius");
-    run_.celsius = names_.number(names_.constant(fields[1].text, flat_.instances[0], card.place), card.place);
+    if (fields.size() < 2 || !fields[1].is_value())
+      throw netlist_fault(card.place, "T502", ".temp takes a temperature, in degrees Celsius");
+    run_.celsius = value(1);
+    if (fields.size() > 2)
+      note(card.place, fmt::format("the run is at {} degrees, the first of the temperatures of .temp",
+                                   number_text(run_.celsius)));
     return;
   }
   if (word == ".global" || word == ".title") return;
   if (word == ".csparam") return note(card.place, ".csparam has no effect: it is for .control blocks");
-  if (is_one_of(word, analyses))
-    return note(card.place, fmt::format("{} is not a transient analysis, skipped", word));
+  if (word == ".step" || word == ".data" || word == ".enddata" || word == ".mc" || word == ".wcase")
+    return note(card.place, fmt::format("{} is not followed: the run has the values that stand in the "
+                                        "netlist; 'tellegen sweep' varies parameters",
+                                        word));
+  if (is_one_of(word, analyses)) {
+    run_.others.try_emplace(word, card.place);
+    return;
+  }
   if (is_one_of(word, reports))
     return note(card.place, fmt::format("{} has no effect: every voltage and current is an output", word));
+  if (is_one_of(word, of_other_programs))
+    return note(card.place, fmt::format("{} has no effect: it is for another program", word));
   throw netlist_fault(card.place, "T501", fmt::format("the directive '{}' is not supported", word),
                       {"supported: .tran .ic .nodeset .param .func .model .subckt .ends .include .lib .temp "
                        ".options .global .end"});
 }
 
+// Where no card asks for an analysis, the first `tran` of a .control block does.
+void Translation::read_control() {
+  std::vector<std::string> changes;
+  for (const Card& card : cards_.control) {
+    const std::string word = card.text.substr(0, card.text.find_first_of(" \t"));
+    if (word.starts_with("alter") || word == "option" || card.text.starts_with("set temp"))
+      changes.push_back(word);
+    if (word != "tran" || run_.stop) continue;
+    const std::vector<Field> fields = fields_of(card);
+    for (const Field& field : fields)
+      if (field.text.find('$') != std::string::npos)
+        throw netlist_fault(card.place, "T502", "the tran of the .control block has a variable of its script",
+                            {"write it as .tran with numbers"});
+    read_tran(card, fields);
+    note(card.place, "this tran of the .control block is the run: no .tran asks for one");
+    if (!changes.empty())
+      note(card.place,
+           fmt::format("what the .control block changes before it ('{}') is not done", changes[0]));
+  }
+}
+
+// Analyses that are no transient: a note beside one, otherwise a fault.
+void Translation::check_analyses() {
+  for (const auto& [word, place] : run_.others) {
+    if (run_.stop)
+      note(place, fmt::format("{} is not run: only the transient analysis is", word));
+    else
+      faults_.add(place, "T501", fmt::format("the analysis '{}' is not supported", word),
+                  {"a transient analysis is: .tran step stop"});
+  }
+}
+
 void Translation::read_tran(const Card& card, const std::vector<Field>& fields) {
   if (run_.stop)
-    throw netlist_fault(card.place, "T509", "there are two .tran",
-                        {fmt::format("the other stands in line {}", run_.place.line)});
+    return note(card.place, fmt::format("this .tran is not run: that of line {} is", run_.place.line));
   std::vector<double> times;
   for (std::size_t k = 1; k < fields.size(); ++k) {
-    if (fields[k].is("uic"))
+    if (fields[k].is("uic") || fields[k].is("noop"))  // the second is Xyce's
       run_.uic = true;
+    else if (fields[k].is("startup"))
+      run_.startup = true;
+    else if (fields[k].is("steady") || fields[k].is("nodiscard") || fields[k].is("step"))
+      note(card.place, fmt::format("'{}' of .tran has no effect", fields[k].text));
     else if (fields[k].is_value())
       times.push_back(
           names_.number(names_.constant(fields[k].text, flat_.instances[0], card.place), card.place));
     else
       throw netlist_fault(card.place, "T502", fmt::format("'{}' makes no sense in .tran", fields[k].text));
   }
+  if (times.size() == 1) times.insert(times.begin(), 0.0);  // LTspice: .tran stop
   if (times.size() < 2 || times.size() > 4)
     throw netlist_fault(card.place, "T502", ".tran takes a step and an end",
                         {"it is written: .tran step stop [start [longest step]] [uic]"});
-  if (times[0] == 0.0 && times[1] > 0.0) {  // as many rows as a model file without `sample` has
+  if (!(times[1] > 0.0) || times[0] < 0.0)
+    throw netlist_fault(card.place, "T508", "the end of .tran must be above 0, and its step not below");
+  if (times[0] == 0.0 || times[0] > times[1]) {  // as many rows as a model file without `sample` has
+    const char* why = times[0] == 0.0 ? "0" : "longer than the run";
     times[0] = times[1] / 500.0;
-    note(card.place, fmt::format("the step of .tran is 0: rows every {:g} s, a 500th of the end", times[0]));
+    note(card.place,
+         fmt::format("the step of .tran is {}: rows every {:g} s, a 500th of the end", why, times[0]));
   }
-  if (!(times[0] > 0.0) || !(times[1] > 0.0) || times[0] > times[1])
-    throw netlist_fault(card.place, "T508",
-                        "the step and the end of .tran must be above 0, the step not above the end");
   run_.place = card.place;
   run_.step = times[0];
   run_.stop = times[1];
@@ -72,7 +132,7 @@ void Translation::read_tran(const Card& card, const std::vector<Field>& fields) 
 }
 
 void Translation::read_options(const Card& card) {
-  std::vector<Field> fields = fields_of(card);
+  const std::vector<Field> fields = fields_of(card);
   std::vector<KeyValue> given;
   for (std::size_t k = 1; k < fields.size(); ++k) {
     if (k + 2 < fields.size() && fields[k + 1].type == Field::Type::equals) {
@@ -82,11 +142,18 @@ void Translation::read_options(const Card& card) {
       given.push_back({fields[k].text, ""});
     }
   }
+  // Xyce's options are of a part of it, which is named first.
+  const bool package = !given.empty() && given[0].text.empty() && is_one_of(given[0].name, packages);
+  const std::string of = package ? given[0].name : "";
+  if (package) given.erase(given.begin());
+  const bool ours = of.empty() || of == "timeint" || of == "device";
   for (const KeyValue& a : given) {
     const auto value = [&] {
       return names_.number(names_.constant(a.text, flat_.instances[0], card.place), card.place);
     };
-    if (a.name == "temp") {
+    if (!ours || a.text.empty()) {
+      note(card.place, fmt::format("the option '{}' has no effect", a.name));
+    } else if (a.name == "temp") {
       run_.celsius = value();
     } else if (a.name == "tnom") {
       run_.nominal = value();
@@ -94,13 +161,16 @@ void Translation::read_options(const Card& card) {
       run_.gmin = value();
     } else if (a.name == "reltol") {
       run_.tolerance = 1e-3 * value();  // SPICE's usual 1e-3 is Tellegen's usual 1e-6
+    } else if (a.name == "defl" || a.name == "defw" || a.name == "defad" || a.name == "defas") {
+      run_.channel[a.name.substr(3)] = value();
+    } else if (a.name == "scale") {
+      if (value() != 1.0)
+        throw netlist_fault(card.place, "T501", "the option 'scale' is not supported",
+                            {"write lengths, widths and areas as they are"});
     } else if (a.name == "method") {
-      if (a.text != "gear" && a.text != "trap" && a.text != "trapezoidal")
-        throw netlist_fault(card.place, "T501", fmt::format("the method '{}' is not known", a.text),
-                            {"SPICE has gear and trap"});
-      note(card.place, fmt::format("method={} was read: the method is adaptive, whose step and order vary "
-                                   "(--method {} has a fixed step)",
-                                   a.text, a.text == "gear" ? "bdf2" : "tr"));
+      note(card.place, fmt::format("method={} was read: the step and the order of the method here vary "
+                                   "(--method bdf2 and --method tr have a fixed step)",
+                                   a.text));
     } else {
       note(card.place, fmt::format("the option '{}' has no effect", a.name));
     }
@@ -111,7 +181,7 @@ void Translation::read_options(const Card& card) {
 void Translation::read_condition(const Element& condition) {
   const Card& card = *condition.card;
   const std::vector<Field> fields = fields_of(card);
-  const bool holds = fields[0].is(".ic");
+  const bool holds = fields[0].is(".ic") || fields[0].is(".initcond") || fields[0].is(".dcvolt");
   for (std::size_t k = 1; k < fields.size(); k += 6) {
     const bool good = k + 5 < fields.size() && fields[k].is("v") && fields[k + 1].type == Field::Type::open &&
                       fields[k + 2].is_value() && fields[k + 3].type == Field::Type::close &&

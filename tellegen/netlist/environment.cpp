@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 
@@ -46,6 +47,12 @@ class InstanceMeanings : public Meanings {
   }
 
   Formula voltage(const std::string& name) override {
+    if (name.find(':') != std::string::npos && !environment_.nodes_.contains(at_.node(name))) {
+      // PSpice's and Xyce's x1:n
+      std::string dotted = name;
+      std::replace(dotted.begin(), dotted.end(), ':', '.');
+      return voltage(dotted);
+    }
     std::string full = at_.node(name);
     if (full == "0") return number_formula(0.0);
     // A node of another subcircuit may be named in full.
@@ -57,7 +64,9 @@ class InstanceMeanings : public Meanings {
   }
 
   Formula current(const std::string& name) override {
-    for (const std::string& full : {at_.prefix + name, name})
+    std::string dotted = name;
+    std::replace(dotted.begin(), dotted.end(), ':', '.');
+    for (const std::string& full : {at_.prefix + name, name, at_.prefix + dotted, dotted})
       if (const auto found = environment_.currents.find(full); found != environment_.currents.end())
         return {found->second, found->second.find(' ') == std::string::npos ? Formula::atom : Formula::sum,
                 true};
@@ -65,6 +74,14 @@ class InstanceMeanings : public Meanings {
   }
 
   double celsius() override { return environment_.celsius; }
+
+  Formula operation(const std::string& name, const Formula& of) override {
+    for (const Operation& known : environment_.operations)
+      if (known.name == name && known.of.text == of.text) return known.value();
+    environment_.operations.push_back(
+        {name, environment_.extra_component(name), environment_.extra_node(name + "_node"), of});
+    return environment_.operations.back().value();
+  }
 
  private:
   Environment& environment_;

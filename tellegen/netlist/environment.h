@@ -23,6 +23,16 @@ class Identifiers {
   std::unordered_set<std::string> taken_;
 };
 
+// ddt(x) and sdt(x) of an expression, as a capacitor of 1 F: its current where x is its voltage, its voltage
+// where x is its current.
+struct Operation {
+  std::string name;       // "ddt", "sdt"
+  std::string component;  // the capacitor
+  std::string node;
+  Formula of;
+  Formula value() const { return {component + (name == "ddt" ? ".i" : ".v"), Formula::atom, true}; }
+};
+
 class Environment {
  public:
   Environment(const FlatCircuit& flat, const std::vector<std::pair<std::string, std::string>>& overrides);
@@ -49,6 +59,7 @@ class Environment {
   // How to name the current of an element, by its full name: "r1.i", "x1_e1.output.i".
   std::unordered_map<std::string, std::string> currents;
   double celsius = 27.0;
+  std::vector<Operation> operations;  // that expressions have asked for
 
  private:
   friend class InstanceMeanings;

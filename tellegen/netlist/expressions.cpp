@@ -175,6 +175,9 @@ class WithArguments : public Meanings {
   Formula voltage(const std::string& node) override { return outer_.voltage(node); }
   Formula current(const std::string& element) override { return outer_.current(element); }
   double celsius() override { return outer_.celsius(); }
+  Formula operation(const std::string& name, const Formula& of) override {
+    return outer_.operation(name, of);
+  }
 
  private:
   Meanings& outer_;
@@ -353,6 +356,11 @@ class Translator {
       WithArguments inner(meanings_, *own, arguments);
       return Translator(own->body, inner, depth_ + 10).whole();
     }
+    if ((name == "ddt" || name == "sdt" || name == "idt") && !arguments.empty()) {
+      if (arguments.size() > 1 && arguments[1].text != "0")
+        fail(fmt::format("the initial value of {}() is not supported", name));
+      return meanings_.operation(name == "ddt" ? "ddt" : "sdt", arguments[0]);
+    }
     const auto entry = function_table().find(name);
     if (entry == function_table().end()) unknown_function(name);
     const auto count = static_cast<int>(arguments.size());
@@ -431,6 +439,10 @@ class Translator {
 };
 
 }  // namespace
+
+Formula Meanings::operation(const std::string& name, const Formula&) {
+  throw ExpressionError("T505", fmt::format("there is no '{}' in a constant", name));
+}
 
 Formula translate(std::string_view text, Meanings& meanings) { return Translator(text, meanings, 0).whole(); }
 

@@ -42,6 +42,8 @@ class Meanings {
   virtual Formula voltage(const std::string& node) = 0;  // throws ExpressionError where there is no such node
   virtual Formula current(const std::string& element) = 0;
   virtual double celsius() = 0;
+  // ddt(of), sdt(of): where the circuit can have them.
+  virtual Formula operation(const std::string& name, const Formula& of);
 };
 
 Formula translate(std::string_view text, Meanings& meanings);

@@ -46,7 +46,7 @@ double elements_of(const Netlist& circuit, std::map<const Netlist*, double>& kno
 
 class Flattener {
  public:
-  explicit Flattener(FlatCircuit& flat) : flat_(flat) {}
+  Flattener(FlatCircuit& flat, const std::vector<std::string>& missing) : flat_(flat), missing_(missing) {}
 
   void enter(const Instance& at) {
     for (const Card& card : at.circuit->elements) {
@@ -85,14 +85,17 @@ class Flattener {
         throw netlist_fault(place, "T502", fmt::format("'{}' makes no sense here", field.text),
                             {"a subcircuit is used as: x1 node ... name parameter=value ..."});
     if (fields.size() < 2) throw netlist_fault(place, "T502", "the name of the subcircuit is missing");
-    const std::string& name = fields.back().text;
+    const std::string name = fields.back().text;
     const Netlist* circuit = element.at->subcircuit(name);
     if (!circuit) {
       std::vector<std::string> known;
       for (const Netlist* c = element.at->circuit; c; c = c->parent)
         for (const auto& [other, inner] : c->subcircuits) known.push_back(other);
-      throw netlist_fault(place, "T504", fmt::format("there is no subcircuit '{}'", name),
-                          {did_you_mean(name, known)});
+      std::vector<std::string> hints{did_you_mean(name, known)};
+      for (const std::string& file : missing_)
+        hints.push_back(fmt::format("the library '{}' was not found", file));
+      throw netlist_fault(place, "T504",
+                          fmt::format("there is no subcircuit '{}' for '{}'", name, element.name), hints);
     }
     int depth = 0;
     for (const Instance* i = element.at; i; i = i->parent) {
@@ -101,6 +104,13 @@ class Flattener {
       if (i->circuit == circuit)
         throw netlist_fault(place, "T507", fmt::format("the subcircuit '{}' contains itself", name));
     }
+    // PSpice's optional nodes: those left out are joined to what the .subckt names.
+    while (fields.size() - 2 < circuit->ports.size() &&
+           circuit->ports.size() - circuit->optional.size() <= fields.size() - 2)
+      fields.insert(
+          fields.end() - 1,
+          {Field::Type::word,
+           circuit->optional[fields.size() - 2 - circuit->ports.size() + circuit->optional.size()]});
     if (fields.size() - 2 != circuit->ports.size())
       throw netlist_fault(place, "T504",
                           fmt::format("'{}' has {} nodes, and '{}' joins {}", name, circuit->ports.size(),
@@ -116,22 +126,20 @@ class Flattener {
       inner.nodes[circuit->ports[k]] = element.at->node(fields[k + 1].text);
     for (const KeyValue& a : given) {
       const bool known = circuit->defaults.contains(a.name) || circuit->parameters.contains(a.name);
-      if (!known && a.name != "m") {
-        std::vector<std::string> names;
-        for (const auto& [other, card] : circuit->defaults) names.push_back(other);
-        for (const auto& [other, card] : circuit->parameters) names.push_back(other);
-        throw netlist_fault(place, "T504", fmt::format("'{}' has no parameter '{}'", name, a.name),
-                            {did_you_mean(a.name, names)});
+      if (!known && a.name == "m") {
+        inner.many = {a.text, place};
+        continue;
       }
-      if (!known)
-        throw netlist_fault(place, "T504", "a multiplier 'm' of a subcircuit is not supported",
-                            {"use several, or a parameter of the subcircuit"});
+      if (!known)  // it may still be used within, as in Xyce; ngspice passes over it
+        flat_.notes.push_back({place, fmt::format("'{}' does not declare the parameter '{}' that '{}' gives",
+                                                  name, a.name, element.name)});
       inner.given[a.name] = {a.text, place};
     }
     enter(inner);
   }
 
   FlatCircuit& flat_;
+  const std::vector<std::string>& missing_;
   FaultList faults_;
   std::unordered_set<std::string> names_;
 };
@@ -157,7 +165,8 @@ const Netlist* Instance::subcircuit(const std::string& name) const {
   return nullptr;
 }
 
-std::unique_ptr<FlatCircuit> flatten(const Netlist& circuit, double most) {
+std::unique_ptr<FlatCircuit> flatten(const Netlist& circuit, double most,
+                                     const std::vector<std::string>& missing) {
   std::map<const Netlist*, double> known;
   if (const double count = elements_of(circuit, known); count > most)
     throw netlist_fault(
@@ -173,7 +182,7 @@ std::unique_ptr<FlatCircuit> flatten(const Netlist& circuit, double most) {
   Instance& top = flat->instances.emplace_back();
   top.circuit = &circuit;
   top.global = &flat->global;
-  Flattener flattener(*flat);
+  Flattener flattener(*flat, missing);
   flattener.enter(top);
   flattener.throw_if_any();
   return flat;

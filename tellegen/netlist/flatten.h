@@ -20,6 +20,8 @@ struct Instance {
   std::map<std::string, std::string> nodes;    // its ports: full names of the nodes they are joined to
   std::map<std::string, ParameterCard> given;  // on the X; in the parent's names
 
+  std::optional<ParameterCard> many;  // m= of the X: so many in parallel; in the parent's names
+
   std::string node(const std::string& name) const;  // the full name; "0" is the datum
   const ModelCard* model(const std::string& name) const;
   const Netlist* subcircuit(const std::string& name) const;
@@ -38,10 +40,12 @@ struct FlatCircuit {
   std::unordered_set<std::string> global;
   std::vector<Element> elements;
   std::vector<Element> conditions;  // .ic and .nodeset
+  std::vector<NetlistNote> notes;
 };
 
 // Throws ModelError with every fault of the X elements, or where more than `most` elements would come of it.
-// The circuit must live on.
-std::unique_ptr<FlatCircuit> flatten(const Netlist& circuit, double most);
+// The circuit must live on. `missing`: libraries that were not found, named where a subcircuit is missing.
+std::unique_ptr<FlatCircuit> flatten(const Netlist& circuit, double most,
+                                     const std::vector<std::string>& missing = {});
 
 }  // namespace tellegen

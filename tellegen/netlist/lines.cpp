@@ -20,7 +20,42 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// What stands before `;`, `//`, or a `$` with blanks around it; not inside quotes, where a path may be.
+// Old netlists are in Latin-1, some of LTspice in UTF-16: as UTF-8, so that a micro sign is one.
+std::string decoded(std::string_view text) {
+  std::string result;
+  const auto put = [&](unsigned code) {
+    if (code < 0x80) {
+      result += static_cast<char>(code);
+    } else if (code < 0x800) {
+      result += static_cast<char>(0xc0 | (code >> 6));
+      result += static_cast<char>(0x80 | (code & 0x3f));
+    } else {
+      result += static_cast<char>(0xe0 | (code >> 12));
+      result += static_cast<char>(0x80 | ((code >> 6) & 0x3f));
+      result += static_cast<char>(0x80 | (code & 0x3f));
+    }
+  };
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+  const bool marked = text.starts_with("\xff\xfe");
+  if (marked || (text.size() > 3 && text[1] == '\0' && text[3] == '\0')) {
+    for (std::size_t k = marked ? 2 : 0; k + 1 < text.size(); k += 2)
+      put(byte(k) | (static_cast<unsigned>(byte(k + 1)) << 8));
+    return result;
+  }
+  bool utf8 = true;
+  for (std::size_t k = 0; k < text.size() && utf8; ++k) {
+    if (byte(k) < 0x80) continue;
+    const std::size_t more = byte(k) >= 0xf0 ? 3 : byte(k) >= 0xe0 ? 2 : byte(k) >= 0xc2 ? 1 : 0;
+    utf8 = more > 0 && k + more < text.size() + (more == 0);
+    for (std::size_t n = 1; utf8 && n <= more; ++n) utf8 = (byte(k + n) & 0xc0) == 0x80;
+    k += more;
+  }
+  if (utf8) return std::string(text);
+  for (std::size_t k = 0; k < text.size(); ++k) put(byte(k));
+  return result;
+}
+
+// What stands before `;`, `//`, or a `$` after a blank; not inside quotes, where a path may be.
 std::string_view without_comment(std::string_view line) {
   char quote = 0;
   for (std::size_t k = 0; k < line.size(); ++k) {
@@ -30,8 +65,7 @@ std::string_view without_comment(std::string_view line) {
       continue;
     }
     if (c == '"' || c == '\'') quote = c;
-    const bool alone = (k == 0 || is_space(line[k - 1]) || line[k - 1] == ',') &&
-                       (k + 1 == line.size() || is_space(line[k + 1]));
+    const bool alone = k == 0 || is_space(line[k - 1]) || line[k - 1] == ',';
     if (c == ';' || (c == '$' && alone) || (c == '/' && line.substr(k).starts_with("//")))
       return line.substr(0, k);
   }
@@ -57,7 +91,7 @@ std::vector<std::string> words_of(std::string_view text) {
 
 class Reader {
  public:
-  explicit Reader(const fs::path& file) : stack_{fs::weakly_canonical(file).string() + "\n"} {}
+  explicit Reader(const fs::path& file) : top_(file), stack_{fs::weakly_canonical(file).string() + "\n"} {}
   Cards cards;
 
   // `section`: only what stands between `.lib section` and `.endl`; empty: everything.
@@ -104,12 +138,13 @@ class Reader {
       const std::string word = lower_case(content.substr(0, content.find_first_of(" \t")));
       if (control) {
         control = word != ".endc";
+        if (control && inside && skipping.empty()) cards.control.push_back({place, lower_case(content), ""});
         continue;
       }
       if (word == ".control") {
         control = true;
         if (inside && skipping.empty())
-          cards.notes.push_back({place, ".control block skipped: its commands are for ngspice"});
+          cards.notes.push_back({place, ".control block passed over: its commands are for ngspice"});
         continue;
       }
       if (word == ".endl") {
@@ -168,12 +203,17 @@ class Reader {
     return false;
   }
 
-  static fs::path path_of(const fs::path& from, const std::string& name) {
-    return (from.parent_path() / name).lexically_normal();
+  // From the file that names it, or from that of the netlist; Windows' separators are as good.
+  fs::path path_of(const fs::path& from, std::string name) const {
+    std::replace(name.begin(), name.end(), '\\', '/');
+    std::error_code error;
+    const fs::path beside = (from.parent_path() / name).lexically_normal();
+    const fs::path below = (top_.parent_path() / name).lexically_normal();
+    return !fs::exists(beside, error) && fs::exists(below, error) ? below : beside;
   }
 
   // `.lib name`: a section, which must end, or a file that is read whole.
-  static bool begins_section(const std::string& name, const fs::path& file, std::string_view after) {
+  bool begins_section(const std::string& name, const fs::path& file, std::string_view after) const {
     std::error_code error;
     if (fs::is_regular_file(path_of(file, name), error)) return false;
     while (!after.empty()) {
@@ -191,10 +231,23 @@ class Reader {
     const std::string word = lower_case(std::string_view(raw).substr(0, raw.find_first_of(" \t")));
     const bool include = word == ".include" || word == ".inc" || word == ".incl";
     if (!include && word != ".lib") {
-      cards.cards.push_back({place, lower_case(raw)});
+      cards.cards.push_back({place, lower_case(raw), ""});
+      const std::string& text = cards.cards.back().text;
+      if (text.find("file") != std::string::npos || text.find("table") != std::string::npos)
+        cards.cards.back().as_written = raw;
       return;
     }
-    const auto words = words_of(std::string_view(raw).substr(word.size()));
+    auto words = words_of(std::string_view(raw).substr(word.size()));
+    const bool elsewhere = !words.empty() && words[0].size() > 2 && words[0][1] == ':' &&
+                           (words[0][2] == '\\' || words[0][2] == '/');
+    if (elsewhere &&
+        !include) {  // a path of Windows, which may have blanks: LTspice names its own libraries so
+      std::string all(trimmed(std::string_view(raw).substr(word.size())));
+      std::erase(all, '"');
+      cards.missing.push_back(all);
+      cards.notes.push_back({place, fmt::format("the library '{}' is not here and not read", all)});
+      return;
+    }
     if (words.empty() || words.size() > (include ? 1u : 2u))
       throw netlist_fault(place, "T502",
                           include ? ".include takes the name of a file"
@@ -207,10 +260,11 @@ class Reader {
     if (std::find(stack_.begin(), stack_.end(), key) != stack_.end())
       throw netlist_fault(place, "T507", fmt::format("'{}' includes itself", file.filename().string()));
     stack_.push_back(key);
-    read(file, read_text(file, place), section, false);
+    read(file, decoded(read_text(file, place)), section, false);
     stack_.pop_back();
   }
 
+  fs::path top_;
   std::vector<std::string> stack_;
   bool ended_ = false;
 };
@@ -227,7 +281,7 @@ Cards read_cards(const fs::path& file) { return read_cards_text(read_text(file, 
 
 Cards read_cards_text(std::string_view text, const fs::path& file) {
   Reader reader(file);
-  reader.read(file, text, "", true);
+  reader.read(file, decoded(text), "", true);
   return std::move(reader.cards);
 }
 

@@ -14,6 +14,7 @@ namespace tellegen {
 struct Card {
   Place place;  // of its first line
   std::string text;
+  std::string as_written = {};  // in its own case, where it names a file
 };
 
 struct NetlistNote {  // what was read and has no effect, and why
@@ -25,6 +26,8 @@ struct Cards {
   std::string title;
   std::vector<Card> cards;
   std::vector<NetlistNote> notes;
+  std::vector<Card> control;         // commands of .control blocks
+  std::vector<std::string> missing;  // libraries of another machine that are not here
 };
 
 std::string lower_case(std::string_view text);

@@ -47,6 +47,14 @@ TEST(Lines, CommentsEndALine) {
             "r1 a 0 1k|r2 a 0 2k|r3 a$b 0 3k|");
 }
 
+TEST(Lines, OldEncodingsAreRead) {
+  EXPECT_EQ(read("t\nC1 a 0 10\xb5"
+                 "F\n"),
+            "c1 a 0 10\xc2\xb5"
+            "f|");                                                                                 // Latin-1
+  EXPECT_EQ(read(std::string("\xff\xfet\0\n\0R\0001\0 \0a\0 \0000\0 \0002\0", 22)), "r1 a 0 2|");  // UTF-16
+}
+
 TEST(Lines, EndStopsTheReading) { EXPECT_EQ(read("t\nR1 a 0 1\n.END\nrubbish"), "r1 a 0 1|"); }
 
 TEST(Lines, CarriageReturnsByteOrderMarksAndMissingNewlinesDoNoHarm) {

@@ -1,13 +1,19 @@
 #include "tellegen/netlist/netlist.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include "tellegen/model/document.h"
+#include "tellegen/netlist/fields.h"
 #include "tellegen/netlist/translation.h"
 
 namespace tellegen {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr std::string_view directives_of_spice[] = {
+    ".tran", ".end", ".ends", ".subckt",  ".model",  ".param", ".include", ".inc",  ".lib",   ".control",
+    ".op",   ".ac",  ".dc",   ".options", ".option", ".print", ".ic",      ".temp", ".global"};
 
 ReadOptions completed(ReadOptions options) {
   if (options.library.empty()) options.library = library_folder();
@@ -62,7 +68,20 @@ Model read_converted(const ConvertedNetlist& converted, const fs::path& file, co
 
 bool is_netlist(const fs::path& file) {
   const std::string ending = lower_case(file.extension().string());
-  return ending == ".cir" || ending == ".sp" || ending == ".spice" || ending == ".net" || ending == ".ckt";
+  if (ending == ".cir" || ending == ".sp" || ending == ".spice" || ending == ".net" || ending == ".ckt")
+    return true;
+  if (ending == ".toml") return false;
+  // Another ending, or none: a line that begins with one of SPICE's directives. No line of a model file
+  // begins with a dot.
+  std::ifstream in(file, std::ios::binary);
+  std::string line;
+  for (int k = 0; k < 20000 && std::getline(in, line); ++k) {
+    const auto first = line.find_first_not_of(" \t");
+    if (first == std::string::npos || line[first] != '.') continue;
+    const std::string word = lower_case(line.substr(first, line.find_first_of(" \t\r", first) - first));
+    if (is_one_of(word, directives_of_spice)) return true;
+  }
+  return false;
 }
 
 ConvertedNetlist convert_netlist(const fs::path& file, const ReadOptions& options) {
@@ -72,9 +91,9 @@ ConvertedNetlist convert_netlist(const fs::path& file, const ReadOptions& option
 ConvertedNetlist convert_netlist_text(std::string_view text, const fs::path& name, const ReadOptions& given,
                                       double most_elements) {
   const ReadOptions options = completed(given);
-  const Cards cards = read_cards_text(text, name);
+  Cards cards = read_cards_text(text, name);
   const auto circuit = sort_cards(cards);
-  const auto flat = flatten(*circuit, most_elements);
+  const auto flat = flatten(*circuit, most_elements, cards.missing);
   const DeviceTable devices = read_devices(options.library);
   return Translation(cards, *flat, devices, options.overrides).convert();
 }

@@ -19,7 +19,7 @@ struct ConvertedNetlist {
   std::vector<std::string> notes;  // "file:line: note: ...": what was read and has no effect
 };
 
-// .cir, .sp, .spice, .net, .ckt
+// .cir, .sp, .spice, .net, .ckt, or a file of another ending (not .toml) with a directive of SPICE in it.
 bool is_netlist(const std::filesystem::path& file);
 
 ConvertedNetlist convert_netlist(const std::filesystem::path& file, const ReadOptions& options = {});

@@ -12,6 +12,13 @@
 namespace tellegen {
 namespace {
 
+constexpr std::string_view of_model[] = {
+    "tc1", "tc2",   "tnom", "tce", "rsh",    "cj", "cjsw",  "defw",  "defl", "narrow", "short", "dw",
+    "dlr", "level", "kf",   "af",  "bv_max", "di", "thick", "noisy", "lmin", "lmax",   "wmin",  "wmax"};
+constexpr std::string_view of_element[] = {"tc1",  "tc2",   "tce",  "m",     "scale", "ic",
+                                           "temp", "dtemp", "tnom", "noisy", "ac",    "l",
+                                           "w",    "rser",  "rpar", "cpar",  "lser",  "tnom"};
+
 const KeyValue* find(const std::vector<KeyValue>& list, std::string_view name) {
   const auto found = std::find_if(list.begin(), list.end(), [&](const auto& a) { return a.name == name; });
   return found == list.end() ? nullptr : &*found;
@@ -58,48 +65,83 @@ Formula Translation::passive_value(const Item& item, std::vector<KeyValue>& opti
     for (const KeyValue& a : model->values) {
       if (a.name == key || (key == "r" && a.name == "res") || (key == "c" && a.name == "cap") ||
           (key == "l" && a.name == "ind")) {
-        if (!value) value = formula(item, a.text);
-      } else if (a.name != "tc1" && a.name != "tc2" && a.name != "tnom") {
-        throw netlist_fault(model->place, "T503",
-                            fmt::format("'{}' of the model '{}' is not supported", a.name, model->name),
-                            {fmt::format("supported: {}, tc1, tc2, tnom", key)});
+        // PSpice's r of a model is a factor of the element's value; ngspice's stands where there is none.
+        if (!value)
+          value = formula(item, a.text);
+        else if (names_.number(constant(item, a.text), model->place) != 1.0)
+          note_once(model->place,
+                    fmt::format("'{}' of the model '{}' has no effect where an element has a value", a.name,
+                                model->name));
+      } else if (a.name == "t_abs" || a.name == "t_measured") {
+        options.push_back({a.name == "t_abs" ? "temp" : "tnom", a.text});
+      } else if (!is_one_of(a.name, of_model)) {
+        note_once(model->place, fmt::format("'{}' is not a parameter of {}: it has no effect, as in ngspice",
+                                            a.name, model->type));
       }
     }
+    if (!value && key != "l") value = from_geometry(item, options, *model, key == "r");
   }
   if (!value)
     fault(item, "T502", fmt::format("'{}' has no value", item.element.name),
           {fmt::format("it is written: {} node node value", item.element.name)});
   Formula result = multiply(*value, temperature_factor(item, options, model));
-  if (const KeyValue* m = find(options, "m")) {
-    const Formula many = constant(item, m->text);
-    result = key == "c" ? multiply(result, many) : divide(result, many);
-  }
+  Formula many = parallel(*item.element.at);
+  if (const KeyValue* m = find(options, "m")) many = multiply(many, constant(item, m->text));
+  if (many.text != "1") result = key == "c" ? multiply(result, many) : divide(result, many);
   if (const KeyValue* scale = find(options, "scale")) result = multiply(result, constant(item, scale->text));
   for (const KeyValue& a : options)
-    if (a.name != key && a.name != "tc1" && a.name != "tc2" && a.name != "m" && a.name != "scale" &&
-        a.name != "ic" && a.name != "temp" && a.name != "dtemp" && a.name != "noisy" && a.name != "ac")
+    if (a.name != key && !is_one_of(a.name, of_element))
       fault(item, "T502", fmt::format("'{}' has no '{}' here", item.element.name, a.name));
   return result;
 }
 
-// 1 + tc1*dT + tc2*dT^2
+// Of a model with a sheet resistance, or with capacitances per area and length; nothing where it has neither.
+std::optional<Formula> Translation::from_geometry(const Item& item, const std::vector<KeyValue>& options,
+                                                  const ModelCard& model, bool resistance) {
+  const auto number = [&](std::string_view name, double otherwise) {
+    double found = otherwise;
+    for (const KeyValue& a : model.values)
+      if (a.name == name) found = names_.number(constant(item, a.text), model.place);
+    if (const KeyValue* given = find(options, name))
+      found = names_.number(constant(item, given->text), item.place());
+    return found;
+  };
+  const double narrow = number("narrow", number("dw", 0.0)), shorter = number("short", number("dlr", 0.0));
+  const double l = number("l", number("defl", resistance ? 10e-6 : 0.0));
+  const double w = number("w", number("defw", 10e-6));
+  if (resistance) {
+    const double sheet = number("rsh", 0.0);
+    if (sheet == 0.0 || !find(options, "l")) return std::nullopt;
+    return number_formula(sheet * (l - shorter) / (w - narrow));
+  }
+  const double area = number("cj", 0.0), side = number("cjsw", 0.0);
+  if (!find(options, "l") || area + side == 0.0) return std::nullopt;
+  return number_formula(area * (l - shorter) * (w - narrow) + 2.0 * side * (l - shorter + w - narrow));
+}
+
+// 1 + tc1*dT + tc2*dT^2, or 1.01^(tce*dT)
 Formula Translation::temperature_factor(const Item& item, const std::vector<KeyValue>& options,
                                         const ModelCard* model) {
   Formula nominal = number_formula(run_.nominal), actual = number_formula(run_.celsius);
   std::map<std::string, Formula> coefficient;
   if (model)
     for (const KeyValue& a : model->values)
-      (a.name == "tnom" ? nominal : coefficient[a.name]) = constant(item, a.text);
+      if (a.name == "tnom" || a.name == "tc1" || a.name == "tc2" || a.name == "tce")
+        (a.name == "tnom" ? nominal : coefficient[a.name]) = constant(item, a.text);
   for (const KeyValue& a : options)
     if (a.name == "temp")
       actual = constant(item, a.text);
+    else if (a.name == "tnom")
+      nominal = constant(item, a.text);
     else if (a.name == "dtemp")
       actual = add(actual, constant(item, a.text));
-    else if (a.name == "tc1" || a.name == "tc2")
+    else if (a.name == "tc1" || a.name == "tc2" || a.name == "tce")
       coefficient[a.name] = constant(item, a.text);
   const Formula above = number_formula(names_.number(subtract(actual, nominal), item.place()));
   Formula factor = number_formula(1.0);
   if (above.text == "0") return factor;
+  if (coefficient.contains("tce"))
+    return {fmt::format("1.01^({})", multiply(coefficient["tce"], above).text), Formula::power, false};
   if (coefficient.contains("tc1")) factor = add(factor, multiply(coefficient["tc1"], above));
   if (coefficient.contains("tc2")) factor = add(factor, multiply(coefficient["tc2"], multiply(above, above)));
   return factor;
@@ -128,13 +170,10 @@ void Translation::storage(const Item& item) {
   if (inductor && winding_of_.contains(inductors_.at(item.element.name))) return;
   std::vector<KeyValue> options;
   const Formula value = passive_value(item, options, inductor ? "l" : "c");
-  if (value.varies)
-    fault(item, "T508", fmt::format("the value of '{}' varies", item.element.name),
-          {"inductances and capacitances that depend on time, voltages or currents are not supported"});
   ComponentText text = component(item, inductor ? "electrical.inductor" : "electrical.capacitor");
-  text.port("p", node(item, 1));
+  text.port("p", behind_parasitics(item, options));
   text.port("n", node(item, 2));
-  text.value(inductor ? "L" : "C", value);
+  text.value(inductor ? "L" : "C", without_unit(value));
   const KeyValue* start = find(options, "ic");
   const std::string state = text.name + (inductor ? ".i" : ".v");
   if (!run_.uic) {
@@ -146,6 +185,33 @@ void Translation::storage(const Item& item) {
     text.value("v0", number_formula(v));
   }
   write(text, item);
+}
+
+// LTspice's rser, rpar and cpar of an inductor or capacitor: the node behind what is in series.
+std::string Translation::behind_parasitics(const Item& item, const std::vector<KeyValue>& options) {
+  const auto add = [&](const char* key, const char* kind, const char* parameter, const std::string& p,
+                       const std::string& n) {
+    const KeyValue* given = find(options, key);
+    if (!given) return false;
+    const Formula value = constant(item, given->text);
+    if (names_.number(value, item.place()) == 0.0) return false;
+    ComponentText beside{names_.extra_component(fmt::format("{}_{}", item.element.name, key)), kind, {}};
+    beside.port("p", p);
+    beside.port("n", n);
+    beside.value(parameter, value);
+    if (std::string_view(key) == "cpar" && !run_.uic)
+      initial_.add(fmt::format("\"{}.v\" = \"steady\"", beside.name), item.place());
+    write(beside, item);
+    return true;
+  };
+  if (find(options, "lser"))
+    fault(item, "T500", fmt::format("'lser' of '{}' is not supported", item.element.name));
+  const std::string outer = node(item, 1);
+  add("rpar", "electrical.resistor", "R", outer, node(item, 2));
+  add("cpar", "electrical.capacitor", "C", outer, node(item, 2));
+  if (!find(options, "rser")) return outer;
+  const std::string inner = names_.extra_node(item.element.name + "_inner");
+  return add("rser", "electrical.resistor", "R", outer, inner) ? inner : outer;
 }
 
 // Reads the K elements and joins the inductors into groups; each becomes one component.
@@ -162,6 +228,11 @@ void Translation::couple() {
     Item item = item_of(element);
     need(item, 4, "k1 l1 l2 coefficient");
     std::vector<std::size_t> members;
+    if (const ModelCard* core = element.at->model(item.fields.back().text))
+      fault(item, "T500",
+            fmt::format("'{}' has a core, '{}' ({}), which is not supported", element.name, core->name,
+                        core->type),
+            {"without the model the inductors are coupled linearly"});
     for (std::size_t k = 1; k + 1 < item.fields.size(); ++k) {
       const auto found = inductors_.find(element.at->prefix + item.fields[k].text);
       if (found == inductors_.end())
@@ -175,10 +246,13 @@ void Translation::couple() {
         const auto pair = std::minmax(members[a], members[b]);
         if (pair.first == pair.second)
           fault(item, "T502", fmt::format("'{}' couples an inductor with itself", element.name));
-        for (const Coupling& other : couplings_)
-          if (other.first == pair.first && other.second == pair.second)
-            fault(item, "T509",
-                  fmt::format("'{}' and '{}' couple the same inductors", other.element->name, element.name));
+        std::erase_if(couplings_, [&](const Coupling& other) {
+          const bool same = other.first == pair.first && other.second == pair.second;
+          if (same)
+            note(item.place(), fmt::format("'{}' and '{}' couple the same inductors: the last one counts",
+                                           other.element->name, element.name));
+          return same;
+        });
         couplings_.push_back({pair.first, pair.second, coefficient, &element});
         group[root(pair.second)] = root(pair.first);
       }
@@ -195,16 +269,15 @@ void Translation::coupled(const std::vector<std::size_t>& members) {
   };
   const auto first = std::find_if(couplings_.begin(), couplings_.end(), together);
   const Item item = item_of(*first->element);
-  if (members.size() > 3)
-    fault(item, "T500", fmt::format("{} inductors are coupled with each other", members.size()),
-          {"up to three are supported"});
   if (perfectly_coupled(members)) return;
+  if (members.size() > 3 || tight(members)) return factored(members);
   ComponentText text = component(
       item, members.size() == 2 ? "electrical.coupled_inductors" : "electrical.coupled_inductors_3");
   for (std::size_t k = 0; k < members.size(); ++k) {
     const Item inductor = item_of(flat_.elements[members[k]]);
     std::vector<KeyValue> options;
     const Formula value = passive_value(inductor, options, "l");
+    no_parasitics(inductor, options);
     const std::string number = std::to_string(k + 1);
     text.port("p" + number, node(inductor, 1));
     text.port("n" + number, node(inductor, 2));
@@ -225,6 +298,105 @@ void Translation::coupled(const std::vector<std::size_t>& members) {
   write(text, item);
 }
 
+void Translation::no_parasitics(const Item& item, const std::vector<KeyValue>& options) const {
+  for (const char* key : {"rser", "rpar", "cpar", "lser"})
+    if (find(options, key))
+      fault(item, "T500",
+            fmt::format("'{}' of '{}', a coupled inductor, is not supported", key, item.element.name),
+            {"write it as an element of its own"});
+}
+
+double Translation::coupling(std::size_t a, std::size_t b) {
+  for (const Coupling& c : couplings_)
+    if (c.first == std::min(a, b) && c.second == std::max(a, b))
+      return names_.number(c.k, c.element->card->place);
+  return 0.0;
+}
+
+// Whether some of the inductors are coupled perfectly: their matrix has no inverse then.
+bool Translation::tight(const std::vector<std::size_t>& members) {
+  for (const std::size_t a : members)
+    for (const std::size_t b : members)
+      if (a < b && std::abs(coupling(a, b)) >= 1.0 - 1e-9) return true;
+  return false;
+}
+
+// Any number of windings: the matrix of inductances is A*transposed(A), A lower triangular. Each column of A
+// is an inductor of 1 H on a node of its own, and a winding is a series of ideal transformers on these.
+// Columns that are zero (perfect coupling) are left out.
+void Translation::factored(const std::vector<std::size_t>& members) {
+  const std::size_t n = members.size();
+  std::vector<double> inductance(n), start(n, 0.0);
+  for (std::size_t k = 0; k < n; ++k) {
+    const Item item = item_of(flat_.elements[members[k]]);
+    std::vector<KeyValue> options;
+    inductance[k] = names_.number(passive_value(item, options, "l"), item.place());
+    no_parasitics(item, options);
+    if (const KeyValue* ic = find(options, "ic"))
+      start[k] = names_.number(constant(item, ic->text), item.place());
+  }
+  std::vector<std::vector<double>> a(n, std::vector<double>(n, 0.0));
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t k = j; k < n; ++k) {
+      double rest =
+          (j == k ? 1.0 : coupling(members[j], members[k])) * std::sqrt(inductance[j] * inductance[k]);
+      for (std::size_t m = 0; m < j; ++m) rest -= a[k][m] * a[j][m];
+      const double least = 1e-9 * std::sqrt(inductance[j] * inductance[k]);
+      if (j == k && rest < -least)
+        fault(item_of(flat_.elements[members[k]]), "T508",
+              fmt::format("the couplings of '{}' cannot be: its energy would be negative",
+                          flat_.elements[members[k]].name));
+      if (j == k)
+        a[k][j] = rest > least ? std::sqrt(rest) : 0.0;
+      else if (a[j][j] > 0.0)
+        a[k][j] = rest / a[j][j];
+      else if (std::abs(rest) > least)
+        fault(item_of(flat_.elements[members[k]]), "T508",
+              fmt::format("the couplings of '{}' contradict each other", flat_.elements[members[k]].name));
+    }
+  std::vector<std::string> flux(n);
+  for (std::size_t j = 0; j < n; ++j) {
+    if (a[j][j] == 0.0) continue;
+    const Item item = item_of(flat_.elements[members[j]]);
+    ComponentText core{names_.extra_component(item.element.name + "_core"), "electrical.inductor", {}};
+    flux[j] = names_.extra_node(item.element.name + "_flux");
+    core.port("p", flux[j]);
+    core.port("n", "datum");
+    core.value("L", number_formula(1.0));
+    double current = 0.0;
+    for (std::size_t k = j; k < n; ++k) current += a[k][j] * start[k];
+    if (!run_.uic)
+      initial_.add(fmt::format("\"{}.i\" = \"steady\"", core.name), item.place());
+    else if (current != 0.0)
+      core.value("i0", number_formula(current));
+    write(core, item);
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    const Item item = item_of(flat_.elements[members[k]]);
+    std::vector<std::size_t> columns;
+    for (std::size_t j = 0; j <= k; ++j)
+      if (a[k][j] != 0.0) columns.push_back(j);
+    std::string from = node(item, 1);
+    for (std::size_t m = 0; m < columns.size(); ++m) {
+      const std::size_t j = columns[m];
+      const bool last = m + 1 == columns.size();
+      const std::string to =
+          last ? node(item, 2) : names_.extra_node(fmt::format("{}_{}", item.element.name, m + 1));
+      ComponentText transformer{names_.extra_component(fmt::format("{}_ideal{}", item.element.name, m + 1)),
+                                "electrical.ideal_transformer",
+                                {}};
+      transformer.port("p1", flux[j]);
+      transformer.port("n1", "datum");
+      transformer.port("p2", from);
+      transformer.port("n2", to);
+      transformer.value("n", number_formula(1.0 / a[k][j]));
+      write(transformer, item);
+      if (m == 0) winding_of_[members[k]] = transformer.name + ".secondary.i";
+      from = to;
+    }
+  }
+}
+
 // K = 1 or -1: the first inductor carries what magnetises, and ideal transformers join the others to it. True
 // where every coupling of the group is so; where only some are, the kinds of the library say that it cannot
 // be.
@@ -241,6 +413,7 @@ bool Translation::perfectly_coupled(const std::vector<std::size_t>& members) {
   const Item first = item_of(flat_.elements[members[0]]);
   std::vector<KeyValue> options;
   const Formula inductance = passive_value(first, options, "l");
+  no_parasitics(first, options);
   ComponentText magnetising = component(first, "electrical.inductor");
   magnetising.port("p", node(first, 1));
   magnetising.port("n", node(first, 2));
@@ -252,6 +425,7 @@ bool Translation::perfectly_coupled(const std::vector<std::size_t>& members) {
     const Item other = item_of(flat_.elements[members[k]]);
     options.clear();
     const Formula ratio = divide(passive_value(other, options, "l"), inductance);
+    no_parasitics(other, options);
     const Formula turns{fmt::format("{}sqrt({})", sign[k] < 0.0 ? "-" : "", ratio.text),
                         sign[k] < 0.0 ? Formula::sign : Formula::atom, false};
     if (const KeyValue* ic = find(options, "ic"))

@@ -1,8 +1,10 @@
 // V and I: constants and the waveforms of SPICE.
 #include <fmt/format.h>
 
-#include <array>
+#include <cmath>
+#include <sstream>
 
+#include "tellegen/model/document.h"
 #include "tellegen/netlist/faults.h"
 #include "tellegen/netlist/numbers.h"
 #include "tellegen/netlist/translation.h"
@@ -20,6 +22,10 @@ void Translation::source(const Item& item) {
   std::optional<Formula> level;
   std::string shape;
   std::vector<Formula> values;
+  struct {
+    std::optional<double> repeat;
+    double delay = 0.0;
+  } pwl;
   for (std::size_t k = 3; k < fields.size();) {
     const auto skip_equals = [&] {
       if (k < fields.size() && fields[k].type == Field::Type::equals) ++k;
@@ -54,11 +60,31 @@ void Translation::source(const Item& item) {
         if (fields[k].type == Field::Type::open || fields[k].type == Field::Type::close)
           continue;  // pwl((0,0) (1,2))
         if (fields[k].is("dc") || fields[k].is("ac")) break;
+        if (shape == "pwl" &&
+            (fields[k].is("r") || fields[k].is("td") || fields[k].is("file") || fields[k].is("repeat")))
+          break;
         if (!fields[k].is_value() || (k + 1 < fields.size() && fields[k + 1].type == Field::Type::equals))
           fault(item, "T502", fmt::format("'{}' is not supported in {}", fields[k].text, shape));
         values.push_back(constant(item, fields[k].text));
       }
-      if (bracket && k++ >= fields.size()) fault(item, "T502", "a '(' is not closed");
+      if (bracket && depth == 0) ++k;
+      if (bracket && depth != 0 && k >= fields.size()) fault(item, "T502", "a '(' is not closed");
+    } else if (shape == "pwl" && (field.is("r") || field.is("td"))) {
+      skip_equals();
+      const double given = names_.number(a_value(), item.place());
+      if (field.is("r"))
+        pwl.repeat = given;
+      else
+        pwl.delay = given;
+    } else if (shape == "pwl" && field.is("file")) {
+      skip_equals();
+      if (k >= fields.size()) fault(item, "T502", "pwl file needs the name of a file");
+      values = points_of_file(item, fields[k++].text);
+    } else if (shape == "pwl" && field.type == Field::Type::close) {
+      continue;
+    } else if (shape == "pwl" && field.is("repeat")) {
+      fault(item, "T500", fmt::format("'repeat' within pwl of '{}' is not supported", item.element.name),
+            {"r=0 after the points repeats all of them"});
     } else if (field.type == Field::Type::word && is_one_of(field.text, others)) {
       fault(item, "T500", fmt::format("'{}' of '{}' is not supported", field.text, item.element.name),
             {"waveforms: SIN, PULSE, PWL, EXP, SFFM, AM"});
@@ -69,8 +95,84 @@ void Translation::source(const Item& item) {
     }
   }
   // In a transient the waveform counts, from its value at t = 0 on.
+  if (shape == "pwl" && (pwl.repeat || pwl.delay != 0.0)) {
+    for (std::size_t k = 0; k < values.size(); k += 2)
+      values[k] = number_formula(names_.number(values[k], item.place()) + pwl.delay);
+    if (pwl.repeat) return repeated(item, values, *pwl.repeat + pwl.delay);
+  }
   if (!shape.empty()) return waveform(item, shape, values);
-  write_source(item, item.element.letter() == 'v', level.value_or(number_formula(0.0)));
+  Formula constant = level.value_or(number_formula(0.0));
+  if (run_.startup && !constant.varies)
+    constant = multiply(constant, {"min(t/2e-5, 1)", Formula::atom, true});
+  write_source(item, item.element.letter() == 'v', constant);
+}
+
+// PWL FILE: pairs of a time and a value, in the file beside the one that names it.
+std::vector<Formula> Translation::points_of_file(const Item& item, const std::string& lower) const {
+  const Card& card = *item.element.card;
+  const auto at = card.text.find(lower);
+  const std::string name =
+      at == std::string::npos || card.as_written.empty() ? lower : card.as_written.substr(at, lower.size());
+  const auto path = (std::filesystem::path(item.place().file).parent_path() / name).lexically_normal();
+  std::string text = read_text(path, item.place());
+  std::vector<Formula> values;
+  for (char& c : text)
+    if (c == ',' || c == ';' || c == '\t' || c == '\r') c = ' ';
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('*') || line.starts_with('#')) continue;
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      const auto number = read_number(lower_case(word));
+      if (!number)
+        fault(item, "T502", fmt::format("'{}' of '{}' is not a number", word, path.filename().string()));
+      values.push_back(number_formula(*number));
+    }
+  }
+  return values;
+}
+
+// PWL with r=: what lies between that time and the last one comes again and again.
+void Translation::repeated(const Item& item, const std::vector<Formula>& values, double from) {
+  std::vector<std::pair<Formula, Formula>> points;
+  for (std::size_t k = 0; k + 1 < values.size(); k += 2) points.emplace_back(values[k], values[k + 1]);
+  if (points.size() < 2) fault(item, "T502", fmt::format("pwl of '{}' needs two points", item.element.name));
+  const double last = names_.number(points.back().first, item.place());
+  if (!(from >= 0.0 && from < last))
+    fault(item, "T508", fmt::format("r= of pwl of '{}' must lie before its last time", item.element.name));
+  for (std::size_t k = 0; k + 1 < points.size(); ++k)
+    if (!(names_.number(points[k].first, item.place()) < names_.number(points[k + 1].first, item.place())))
+      fault(item, "T508", fmt::format("the times of pwl of '{}' do not increase", item.element.name));
+  const std::string begin = number_text(from), end = number_text(last);
+  const Formula phase{
+      fmt::format("if(t < {0}, t, {1} + mod(t - {1}, {2}))", end, begin, number_text(last - from)),
+      Formula::atom, true};
+  write_source(item, item.element.letter() == 'v', piecewise(phase, points, Outside::hold));
+}
+
+// PULSE whose eighth value counts the pulses: so many, as points.
+void Translation::pulses(const Item& item, const std::vector<Formula>& values) {
+  std::vector<double> v;
+  for (const Formula& value : values) v.push_back(names_.number(value, item.place()));
+  const double step = run_.step.value_or(0.0), stop = run_.stop.value_or(0.0);
+  const double rise = v[3] > 0.0 ? v[3] : step, fall = v[4] > 0.0 ? v[4] : step;
+  const double period = v[6] > 0.0 ? v[6] : stop;
+  const double many = std::min(v[7], std::ceil((stop - v[2]) / std::max(period, 1e-30)));
+  if (!(many <= 10000.0))
+    fault(item, "T508", fmt::format("pulse of '{}' has too many pulses", item.element.name));
+  std::vector<Formula> points{number_formula(std::min(0.0, v[2])), values[0]};
+  const auto add = [&](double t, double value) {
+    const double before = names_.number(points[points.size() - 2], item.place());
+    if (t > before) points.insert(points.end(), {number_formula(t), number_formula(value)});
+  };
+  for (int k = 0; k < static_cast<int>(many); ++k) {
+    const double begin = v[2] + k * period;
+    add(begin, v[0]);
+    add(begin + rise, v[1]);
+    add(begin + rise + v[5], v[1]);
+    add(begin + rise + v[5] + fall, v[0]);
+  }
+  waveform(item, "pwl", points);
 }
 
 void Translation::waveform(const Item& item, const std::string& shape, const std::vector<Formula>& values) {
@@ -113,7 +215,8 @@ void Translation::waveform(const Item& item, const std::string& shape, const std
     if (values.size() > 4 && at(4).text != "0") text.value("damping", at(4));
     if (values.size() > 5 && at(5).text != "0") text.value("phase", multiply(at(5), radians));
   } else if (shape == "pulse") {
-    count(2, 7);
+    count(2, 8);
+    if (values.size() > 7 && number(7) > 0.0) return pulses(item, values);
     text.kind = "electrical.pulse_" + unit;
     text.value("low", at(0));
     text.value("high", at(1));

@@ -21,7 +21,10 @@ ConvertedNetlist Translation::convert() {
     }
   };
   for (const NetlistNote& said : cards_.notes) note(said.place, said.text);
+  for (const NetlistNote& said : flat_.notes) note_once(said.place, said.text);
   for (const Card& card : flat_.instances[0].circuit->directives) attempt([&] { read_directive(card); });
+  if (!run_.stop && run_.others.empty()) attempt([&] { read_control(); });
+  check_analyses();
   names_.celsius = run_.celsius;
   name_everything();
   faults_.throw_if_any();  // what follows needs every name
@@ -29,6 +32,8 @@ ConvertedNetlist Translation::convert() {
   for (const Element& element : flat_.elements) names_.currents[element.name] = current_of(element);
   for (const Element& condition : flat_.conditions) attempt([&] { read_condition(condition); });
   for (const Element& element : flat_.elements) attempt([&] { translate(element); });
+
+  attempt([&] { write_operations(); });
 
   TomlText all;
   if (!cards_.title.empty()) all.add("summary = " + toml_string(cards_.title));
@@ -92,16 +97,18 @@ std::size_t Translation::terminal_count(const Item& item) const {
     case 'w':
       return 2;
     case 's':
-    case 'm':
       return 4;
-    case 'q':  // a substrate may follow the emitter, and is told by what is a model
-      return item.fields.size() > 5 && !item.element.at->model(item.fields[4].text) &&
-                     item.element.at->model(item.fields[5].text)
-                 ? 4
-                 : 3;
+    case 'q':
+    case 'j':
+    case 'm': {  // terminals may be left out or added: they end where a model stands
+      const std::size_t usual = item.element.letter() == 'm' ? 4 : 3;
+      for (std::size_t k = 4; k < std::min<std::size_t>(item.fields.size(), 9); ++k)
+        if (item.fields[k].type == Field::Type::word && item.element.at->model(item.fields[k].text))
+          return k - 1;
+      return usual;
+    }
     default:
-      fault(item, "T500", fmt::format("elements of the letter '{}' are not supported", item.element.letter()),
-            {"supported: R L C K V I E G F H B D S W Q M X"});
+      missing_element(item);
   }
 }
 
@@ -131,6 +138,30 @@ void Translation::translate(const Element& element) {
   }
 }
 
+// What ddt() and sdt() of the expressions stand for.
+void Translation::write_operations() {
+  for (std::size_t k = 0; k < names_.operations.size(); ++k) {
+    const Operation operation = names_.operations[k];
+    const bool rate = operation.name == "ddt";
+    ComponentText source{names_.extra_component(operation.component + "_of"),
+                         rate ? "electrical.voltage_source" : "electrical.current_source",
+                         {}};
+    source.port("p", rate ? operation.node : "datum");
+    source.port("n", rate ? "datum" : operation.node);
+    source.value(rate ? "V" : "I", without_unit(operation.of));
+    components_.add(source.line(), run_.place);
+    ComponentText capacitor{operation.component, "electrical.capacitor", {}};
+    capacitor.port("p", operation.node);
+    capacitor.port("n", "datum");
+    capacitor.value("C", number_formula(1.0));
+    components_.add(capacitor.line(), run_.place);
+    if (!rate)
+      initial_.add(fmt::format("\"{}.v\" = 0", operation.component), run_.place);
+    else if (!run_.uic)
+      initial_.add(fmt::format("\"{}.v\" = \"steady\"", operation.component), run_.place);
+  }
+}
+
 void Translation::write_parameters(TomlText& to) {
   const Instance& top = flat_.instances[0];
   if (top.circuit->parameter_order.empty() && one_.empty()) return;
@@ -155,6 +186,66 @@ void Translation::write_outputs(TomlText& to) const {
     if (const std::string& current = names_.currents.at(element.name); !current.empty())
       to.add(fmt::format("{} = \"{}\"", toml_string("I(" + element.name + ")"), current),
              element.card->place);
+}
+
+// Elements that Tellegen does not have, by what they are.
+void Translation::missing_element(const Item& item) const {
+  const auto& fields = item.fields;
+  const std::string& name = item.element.name;
+  // The last word that no value is given to: the model of most elements.
+  std::string model;
+  for (std::size_t k = 1; k < fields.size(); ++k) {
+    if (fields[k].type == Field::Type::equals) break;
+    if (fields[k].type != Field::Type::word) continue;
+    if (k + 1 < fields.size() && fields[k + 1].type == Field::Type::equals) break;
+    model = fields[k].text;
+  }
+  const ModelCard* card = item.element.at->model(model);
+  const auto what = [&]() -> std::string {
+    switch (item.element.letter()) {
+      case 'a':
+        return fmt::format("an XSPICE code model, '{}'", card ? card->type : model);
+      case 't':
+        return "an ideal transmission line";
+      case 'o':
+        return "a lossy transmission line";
+      case 'p':
+        return "coupled transmission lines (CPL)";
+      case 'u':
+        return card && card->type == "urc" ? "a uniform distributed RC line (URC)"
+                                           : "a digital element of PSpice";
+      case 'y':
+        return card && card->type == "txl" ? "a lossy transmission line (TXL)"
+                                           : "an element of Xyce by the letter y";
+      case 'z':
+        return "a MESFET";
+      case 'n':
+        return fmt::format("a Verilog-A element (OSDI model '{}')", model);
+      default:
+        return fmt::format("an element of the letter '{}'", item.element.letter());
+    }
+  };
+  fault(item, "T500", fmt::format("'{}' is {}, which is not supported", name, what()),
+        {"supported: R L C K V I E G F H B D S W Q M J X"});
+}
+
+std::vector<std::string> Translation::missing_hints(std::string near) const {
+  std::vector<std::string> hints;
+  if (!near.empty()) hints.push_back(std::move(near));
+  for (const std::string& file : cards_.missing)
+    hints.push_back(fmt::format("the library '{}' was not found", file));
+  return hints;
+}
+
+Formula Translation::parallel(const Instance& at) {
+  Formula many = number_formula(1.0);
+  for (const Instance* i = &at; i->parent; i = i->parent)
+    if (i->many) many = multiply(many, names_.constant(i->many->text, *i->parent, i->many->place));
+  return many;
+}
+
+void Translation::note_once(const Place& place, std::string text) {
+  if (said_.insert(text).second) note(place, std::move(text));
 }
 
 void Translation::note(const Place& place, std::string text) {
@@ -205,6 +296,7 @@ std::string Translation::current_of(const Element& element) const {
     case 'd':
     case 'q':
     case 'm':
+    case 'j':
     case 's':
     case 'w': {
       const DeviceKind* device = device_of(element);

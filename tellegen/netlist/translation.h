@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "tellegen/model/reading.h"
 #include "tellegen/netlist/devices.h"
@@ -19,6 +20,9 @@ struct RunSettings {
   bool uic = false;
   std::optional<double> tolerance, gmin;
   double celsius = 27.0, nominal = 27.0;
+  std::map<std::string, double> channel;  // l, w, ad, as of MOSFETs that give none
+  bool startup = false;                   // LTspice's: constant sources rise from 0 within 20 us
+  std::map<std::string, Place> others;    // analyses that are no transient, by their names
   Place place;
 };
 
@@ -38,6 +42,8 @@ class Translation {
 
   // directives.cpp
   void read_directive(const Card& card);
+  void read_control();
+  void check_analyses();
   void read_tran(const Card& card, const std::vector<Field>& fields);
   void read_options(const Card& card);
   void read_condition(const Element& condition);
@@ -46,13 +52,16 @@ class Translation {
   // translation.cpp
   void name_everything();
   void translate(const Element& element);
+  void write_operations();
   void write_parameters(TomlText& to);
   void write_outputs(TomlText& to) const;
   void note(const Place& place, std::string text);
+  void note_once(const Place& place, std::string text);  // the same text once only
   Item item_of(const Element& element) const;
   // Node `k` of the element, as the identifier of a node.
   std::string node(const Item& item, std::size_t k) const;
   std::size_t terminal_count(const Item& item) const;
+  [[noreturn]] void missing_element(const Item& item) const;
   void need(const Item& item, std::size_t count, std::string_view form) const;
   [[noreturn]] void fault(const Item& item, std::string_view code, std::string message,
                           std::vector<std::string> details = {}) const;
@@ -72,6 +81,13 @@ class Translation {
   void storage(const Item& item);
   void couple();
   void coupled(const std::vector<std::size_t>& members);
+  std::string behind_parasitics(const Item& item, const std::vector<KeyValue>& options);
+  void no_parasitics(const Item& item, const std::vector<KeyValue>& options) const;
+  double coupling(std::size_t a, std::size_t b);
+  bool tight(const std::vector<std::size_t>& members);
+  void factored(const std::vector<std::size_t>& members);
+  std::optional<Formula> from_geometry(const Item& item, const std::vector<KeyValue>& options,
+                                       const ModelCard& model, bool resistance);
   bool perfectly_coupled(const std::vector<std::size_t>& members);
   Formula passive_value(const Item& item, std::vector<KeyValue>& options, const std::string& key);
   Formula temperature_factor(const Item& item, const std::vector<KeyValue>& options, const ModelCard* model);
@@ -79,6 +95,9 @@ class Translation {
 
   // sources.cpp
   void source(const Item& item);
+  std::vector<Formula> points_of_file(const Item& item, const std::string& lower) const;
+  void repeated(const Item& item, const std::vector<Formula>& values, double from);
+  void pulses(const Item& item, const std::vector<Formula>& values);
   void waveform(const Item& item, const std::string& shape, const std::vector<Formula>& values);
 
   // controlled.cpp
@@ -90,18 +109,27 @@ class Translation {
   Formula table(const Item& item, std::size_t first);
   void write_source(const Item& item, bool voltage, const Formula& value);
 
+  // How many are in parallel by m= of the subcircuits around.
+  Formula parallel(const Instance& at);
+  // What may help where something is not defined: a near name, a library that was not found.
+  std::vector<std::string> missing_hints(std::string near) const;
+
   // devices.cpp
+  std::size_t model_field(const Item& item) const;
   const DeviceKind* device_of(const Element& element) const;
+  std::string level_of(const ModelCard& model, const Instance& at) const;
+  [[noreturn]] void no_device(const Item& item, const ModelCard& model) const;
   void device(const Item& item);
 
   const Cards& cards_;
   const FlatCircuit& flat_;
   const DeviceTable& devices_;
-  Environment names_;
+  mutable Environment names_;  // remembers what it has looked up
   RunSettings run_;
   FaultList faults_;
   ConvertedNetlist result_;
   TomlText components_, initial_;
+  std::set<std::string> said_;            // by note_once
   std::string one_;                       // the parameter that is 1, where it is needed
   std::map<std::string, double> starts_;  // .ic, by the node's full name
 

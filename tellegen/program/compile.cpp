@@ -1,5 +1,7 @@
 #include "tellegen/program/compile.h"
 
+#include "tellegen/program/compile_cache.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -100,7 +102,25 @@ std::shared_ptr<const CompiledCode> load(const fs::path& object) {
   return handle ? std::make_shared<const CompiledCode>(handle) : nullptr;
 }
 
+// Text that is compiled, and the name of its object in the cache.
+struct CachedObject {
+  CachedObject(std::string_view source, const fs::path& compiler) : text(runtime_source()) {
+    text += source;
+    std::string key = text + identity(compiler);
+    for (const char* f : flags) key += f;
+    hash = content_hash(key);
+  }
+  fs::path path() const { return cache_folder() / (hash + ".so"); }
+  std::string text, hash;
+};
+
 }  // namespace
+
+bool is_compiled_already(std::string_view source) {
+  const fs::path compiler = find_compiler();
+  std::error_code ignored;
+  return !compiler.empty() && fs::exists(CachedObject(source, compiler).path(), ignored);
+}
 
 CompiledCode::~CompiledCode() { dlclose(handle_); }
 
@@ -113,16 +133,12 @@ void* CompiledCode::symbol(const char* name) const {
 std::shared_ptr<const CompiledCode> compile_c(std::string_view source) {
   const fs::path compiler = find_compiler();
   if (compiler.empty()) return nullptr;
-  std::string text(runtime_source());
-  text += source;
-  std::string key = text + identity(compiler);
-  for (const char* f : flags) key += f;
-
+  const CachedObject cached(source, compiler);
+  const auto& [text, hash] = cached;
   std::error_code ignored;
   const fs::path folder = cache_folder();
   fs::create_directories(folder, ignored);
-  const std::string hash = content_hash(key);
-  const fs::path object = folder / (hash + ".so");
+  const fs::path object = cached.path();
   if (fs::exists(object, ignored))
     if (auto code = load(object)) return code;
 

@@ -92,13 +92,17 @@ struct Run {
 struct Liveness {
   using Set = std::vector<char>;
   const Program& program;
-  Set exposed, written_somewhere, named;
+  Set exposed, written_somewhere, named, read_somewhere;
 
   explicit Liveness(const Program& p)
-      : program(p), exposed(p.registers, 0), written_somewhere(p.registers, 0), named(p.registers, 0) {}
+      : program(p),
+        exposed(p.registers, 0),
+        written_somewhere(p.registers, 0),
+        named(p.registers, 0),
+        read_somewhere(p.registers, 0) {}
 
   void read(std::int32_t reg, const Set& written) {
-    named[reg] = 1;
+    named[reg] = read_somewhere[reg] = 1;
     if (!written[reg]) exposed[reg] = 1;
   }
   void write(std::int32_t reg, Set& written) { named[reg] = written_somewhere[reg] = written[reg] = 1; }
@@ -200,7 +204,10 @@ class Printer {
     body(e.body, 2, -1);
     if (fails) out_ += "ended:;\n";
     for (std::int32_t r = 0; r < procedure_.program.registers; ++r)
-      if (stored(r)) out_ += fmt::format("  w[{0}] = r{0};\n", r);
+      if (stored(r))
+        out_ += fmt::format("  w[{0}] = r{0};\n", r);
+      else if (uses.named[r] && !uses.read_somewhere[r])
+        out_ += fmt::format("  (void)r{};\n", r);  // compilers warn
     if (takes) out_ += "  *in = from;\n";
     if (emits) out_ += "  *out = to;\n";
     out_ += "  (void)w; (void)in; (void)out;\n  return status;\n}\n";
@@ -338,6 +345,37 @@ std::int32_t SectionWriter::call(std::string_view function, std::int32_t a, std:
 Statement SectionWriter::end() {
   program_.section_end.push_back(static_cast<std::int32_t>(program_.code.size()));
   return run_section(program_.sections() - 1);
+}
+
+Body iterate_until(SectionWriter& write, Body iterate, std::int32_t error, const IterationRegisters& r,
+                   double rounding) {
+  const auto count = write.new_register();
+  write.assign(count, write.number(0.0));
+  std::int32_t smallest = -1, stagnant = -1;
+  if (rounding > 1.0) {
+    smallest = write.new_register(), stagnant = write.new_register();
+    write.assign(smallest, write.number(1e300));
+    write.assign(stagnant, write.number(0.0));
+  }
+  Body body{write.end()};
+  write.assign(count, write.add(count, write.number(1.0)));
+  auto enough = write.number(1.0);
+  if (rounding > 1.0) {
+    const auto falls = write.call("lt", error, write.multiply(write.number(0.5), smallest));
+    write.assign(stagnant,
+                 write.call("if", falls, write.number(0.0), write.add(stagnant, write.number(1.0))));
+    write.assign(smallest, write.call("min", smallest, error));
+    enough = write.call("if", write.call("ge", stagnant, write.number(4.0)), write.number(rounding), enough);
+  }
+  const auto converged = write.call("if", write.call("gt", r.fixed, write.number(0.0)),
+                                    write.call("ge", count, r.fixed), write.call("le", error, enough));
+  const auto too_many = write.call("ge", count, r.most);
+  iterate.insert(iterate.end(), {write.end(), leave_when(converged), fail_when(too_many)});
+  body.push_back(loop(std::move(iterate)));
+  write.assign(r.iterations, write.add(r.iterations, count));
+  write.assign(r.worst, write.call("max", r.worst, count));
+  body.push_back(write.end());
+  return body;
 }
 
 std::vector<std::int32_t> append(Program& program, const Program& other,

@@ -116,6 +116,15 @@ class SectionWriter {
   Program& program_;
 };
 
+// Newton's iteration, the same for every loop: `iterate` until `error` is at most 1, or a fixed number of
+// times; fails where that takes too long. Where the error has ceased to fall, one of `rounding` will do.
+struct IterationRegisters {
+  std::int32_t most, fixed;        // iterations of one solution; fixed 0: to tolerance
+  std::int32_t iterations, worst;  // of all together, of one
+};
+Body iterate_until(SectionWriter& write, Body iterate, std::int32_t error,
+                   const IterationRegisters& registers, double rounding = 1.0);
+
 // Puts `other` behind `program`: its sections follow, its inputs are the registers of `inputs`. Gives the
 // registers that the roots of `other` have there.
 std::vector<std::int32_t> append(Program& program, const Program& other,

@@ -21,8 +21,9 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   const std::size_t n = step.states.size();
   const bool any_slow = step.slow_steps > 1, jumps = step.jumps >= 0;
   const auto slow = [&](std::size_t i) { return any_slow && step.slow[i]; };
-  for (std::int32_t* counter : {&c.step, &c.index, &c.left, &c.stride, &c.phase, &c.most, &c.fixed,
-                                &c.iterations, &c.worst, &c.fresh, &c.happened, &c.stopped, &c.slow_phase})
+  for (std::int32_t* counter :
+       {&c.step, &c.origin, &c.index, &c.left, &c.stride, &c.phase, &c.newton.most, &c.newton.fixed,
+        &c.newton.iterations, &c.newton.worst, &c.renew, &c.happened, &c.stopped, &c.slow_phase})
     *counter = write.new_register();
   for (auto* list : {&c.z, &c.first, &c.middle, &c.last})
     for (std::size_t i = 0; i < n; ++i) list->push_back(write.new_register());
@@ -35,7 +36,7 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
              beside = write.multiply(write.number(aside), h);
   write.assign(c.happened, write.number(0.0));
   write.assign(evaluated_at, write.number(never));  // parameters may have changed
-  if (jumps) write.assign(step.jump_time, write.add(write.multiply(h, c.index), beside));
+  if (jumps) write.assign(step.jump_time, write.add(write.add(c.origin, write.multiply(h, c.index)), beside));
   Body run{write.end()};
   if (jumps) {
     run.push_back(run_section(8));
@@ -45,9 +46,10 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   // A step begins.
   const auto done = write.call("le", c.left, write.number(0.0));
   Body turn{write.end(), leave_when(done)};
-  const auto t = write.multiply(h, c.index), end = write.multiply(h, write.add(c.index, write.number(1.0))),
+  const auto t = write.add(c.origin, write.multiply(h, c.index)),
+             end = write.add(c.origin, write.multiply(h, write.add(c.index, write.number(1.0)))),
              since = write.multiply(h, c.slow_phase);  // the slow states took their step
-  write.assign(stage, write.call("if", c.fresh, write.number(0.0), write.number(1.0)));
+  write.assign(stage, write.call("if", c.renew, write.number(0.0), write.number(1.0)));
   write.assign(sample, write.number(0.0));
   std::int32_t jump = -1, before = end, after = end, begin = t;
   if (jumps) {
@@ -92,24 +94,13 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
                 when(moved, {copy_registers({{step.time, at}, {evaluated_at, at}}), run_section(1)})};
   Body solve{run_section(2)};
   if (step.error >= 0) {
-    const auto count = write.new_register();
-    write.assign(count, write.number(0.0));
-    solve.push_back(write.end());
     std::vector<RegisterCopy> next, found;
     for (std::size_t i = 0; i < step.next.size(); ++i) {
       next.push_back({step.iterates[i], step.next[i]});
       found.push_back({step.solutions[i], step.iterates[i]});
     }
-    write.assign(count, write.add(count, write.number(1.0)));
-    const auto converged =
-        write.call("if", write.call("gt", c.fixed, write.number(0.0)), write.call("ge", count, c.fixed),
-                   write.call("le", step.error, write.number(1.0)));
-    const auto too_many = write.call("ge", count, c.most);
-    solve.push_back(loop(
-        {run_section(3), copy_registers(next), write.end(), leave_when(converged), fail_when(too_many)}));
-    write.assign(c.iterations, write.add(c.iterations, count));
-    write.assign(c.worst, write.call("max", c.worst, count));
-    solve.push_back(write.end());
+    const Body newton = iterate_until(write, {run_section(3), copy_registers(next)}, step.error, c.newton);
+    solve.insert(solve.end(), newton.begin(), newton.end());
     solve.push_back(copy_registers(found));
   }
   solve.push_back(run_section(4));
@@ -204,7 +195,7 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
     write.assign(c.slow_phase, write.number(0.0));
     turn.push_back(when(due, {write.end()}));
   }
-  write.assign(c.fresh, write.number(0.0));
+  write.assign(c.renew, write.number(0.0));
   turn.push_back(write.end());
   if (step.event >= 0) {
     turn.insert(turn.end(), {run_section(5), run_section(6)});
@@ -244,36 +235,48 @@ std::vector<double> Rk4Loop::states() const {
 bool Rk4Loop::slopes(double t, const double* states, double* slopes) {
   double* r = registers_.data();
   r[step_.time] = t;
-  r[counters_.most] = static_cast<double>(Rk4Control{}.max_iterations);
+  r[counters_.newton.most] = static_cast<double>(Rk4Control{}.max_iterations);
   for (std::size_t i = 0; i < step_.states.size(); ++i) r[step_.states[i]] = states[i];
   if (code_.call(2, r) != 0) return false;
   for (std::size_t i = 0; i < step_.states.size(); ++i) slopes[i] = r[step_.slopes[i]];
   return true;
 }
 
-bool Rk4Loop::run(Rk4Control& control) {
-  double* r = registers_.data();
+void Rk4Loop::load(const Rk4Control& control, double* r) const {
   const auto set = [&](std::int32_t reg, auto value) { r[reg] = static_cast<double>(value); };
-  const auto get = [&](std::int32_t reg) { return static_cast<std::int64_t>(r[reg]); };
   const Counters& c = counters_;
   set(c.step, control.step);
+  set(c.origin, control.origin);
   set(c.index, control.index);
   set(c.left, control.steps);
   set(c.stride, control.stride);
   set(c.phase, control.phase);
-  set(c.most, control.max_iterations);
-  set(c.fixed, control.fixed_iterations);
-  set(c.iterations, control.iterations);
-  set(c.worst, control.worst);
-  set(c.fresh, control.fresh);
+  set(c.newton.most, control.max_iterations);
+  set(c.newton.fixed, control.fixed_iterations);
+  set(c.newton.iterations, control.iterations);
+  set(c.newton.worst, control.worst);
+  set(c.renew, control.fresh);
   set(c.slow_phase, control.slow_phase);
   set(c.stopped, control.stopped);
+}
+
+StepCode::Part Rk4Loop::part(const Rk4Control& control) const {
+  StepCode::Part part{.procedure = code_.procedure(), .registers = registers_, .counters = counters_};
+  load(one_step(control), part.registers.data());
+  return part;
+}
+
+bool Rk4Loop::run(Rk4Control& control) {
+  double* r = registers_.data();
+  const auto get = [&](std::int32_t reg) { return static_cast<std::int64_t>(r[reg]); };
+  const Counters& c = counters_;
+  load(control, r);
   const bool converged = code_.call(1, r, nullptr, &control.rows) == 0;
   control.index = get(c.index);
   control.phase = get(c.phase);
-  control.iterations = get(c.iterations);
-  control.worst = get(c.worst);
-  control.fresh = get(c.fresh);
+  control.iterations = get(c.newton.iterations);
+  control.worst = get(c.newton.worst);
+  control.fresh = get(c.renew);
   control.event = get(c.happened);
   control.stopped = get(c.stopped);
   control.slow_phase = get(c.slow_phase);

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "tellegen/program/procedure.h"
+#include "tellegen/program/step_code.h"
 
 namespace tellegen {
 
@@ -44,9 +45,9 @@ struct Rk4Program {
 };
 
 struct Rk4Control {
-  double step = 0.0;
-  std::int64_t index = 0;  // of the step last done
-  std::int64_t steps = 0;  // to do in this call
+  double step = 0.0, origin = 0.0;  // steps end at origin + step*index
+  std::int64_t index = 0;           // of the step last done
+  std::int64_t steps = 0;           // to do in this call
   std::int64_t stride = 1, phase = 0;
   std::int64_t max_iterations = 100, fixed_iterations = 0;
   double* rows = nullptr;
@@ -68,17 +69,19 @@ class Rk4Loop {
   std::vector<double> states() const;
   // Slopes at a point, for the linearised system. False where an iteration does not converge.
   bool slopes(double t, const double* states, double* slopes);
-  bool run(Rk4Control& control);  // false where an iteration did not converge
+  bool run(Rk4Control& control);                         // false where an iteration did not converge
+  StepCode::Part part(const Rk4Control& control) const;  // as of StepLoop
 
  private:
   // Registers of the loop itself; of each state its value at the end of the last step, the slope it began
   // with, and two that the stages work with (of a slow state: the change gathered, the slope last seen).
-  struct Counters {
-    std::int32_t step, index, left, stride, phase, most, fixed, iterations, worst, fresh, happened, stopped,
-        slow_phase;
+  struct Counters : StepCounters {  // renew: the slopes of the first stage are not known
+    std::int32_t step, origin, happened, stopped, slow_phase;
+    IterationRegisters newton;
     std::vector<std::int32_t> z, first, middle, last;
   };
   static Procedure procedure(const Rk4Program& step, Counters& counters);
+  void load(const Rk4Control& control, double* r) const;
   Rk4Program step_;  // but for its program, which the procedure has
   Counters counters_;
   ProcedureCode code_;

@@ -13,8 +13,9 @@ StepLoop::StepLoop(StepProgram program)
 Procedure StepLoop::procedure(StepProgram step, Counters& c) {
   Procedure result{.program = std::move(step.program)};
   SectionWriter write(result.program);
-  for (std::int32_t* counter : {&c.step, &c.origin, &c.index, &c.left, &c.stride, &c.phase, &c.renew,
-                                &c.renewed_ago, &c.most, &c.fixed, &c.iterations, &c.worst})
+  for (std::int32_t* counter :
+       {&c.step, &c.origin, &c.index, &c.left, &c.stride, &c.phase, &c.renew, &c.renewed_ago, &c.newton.most,
+        &c.newton.fixed, &c.newton.iterations, &c.newton.worst})
     *counter = write.new_register();
 
   const auto done = write.call("le", c.left, write.number(0.0));
@@ -35,23 +36,12 @@ Procedure StepLoop::procedure(StepProgram step, Counters& c) {
   turn.push_back(run_section(1));
 
   if (step.error >= 0) {
-    const auto count = write.new_register();
-    write.assign(count, write.number(0.0));
-    turn.push_back(write.end());
     Body iterate;
     if (step.reload >= 0) iterate.push_back(reload(step.reload));
     iterate.push_back(copy_registers(step.iterate_copies));
     iterate.push_back(run_section(2));
-    write.assign(count, write.add(count, write.number(1.0)));
-    const auto zero = write.number(0.0);
-    const auto converged = write.call("if", write.call("gt", c.fixed, zero), write.call("ge", count, c.fixed),
-                                      write.call("le", step.error, write.number(1.0)));
-    const auto too_many = write.call("ge", count, c.most);
-    iterate.insert(iterate.end(), {write.end(), leave_when(converged), fail_when(too_many)});
-    turn.push_back(loop(iterate));
-    write.assign(c.iterations, write.add(c.iterations, count));
-    write.assign(c.worst, write.call("max", c.worst, count));
-    turn.push_back(write.end());
+    const Body newton = iterate_until(write, iterate, step.error, c.newton, step.rounding);
+    turn.insert(turn.end(), newton.begin(), newton.end());
   }
   turn.push_back(run_section(3));
 
@@ -74,8 +64,7 @@ Procedure StepLoop::procedure(StepProgram step, Counters& c) {
   return result;
 }
 
-bool StepLoop::run(StepLoopControl& control) {
-  double* r = registers_.data();
+void StepLoop::load(const StepLoopControl& control, double* r) const {
   const auto set = [&](std::int32_t reg, auto value) { r[reg] = static_cast<double>(value); };
   const Counters& c = counters_;
   set(c.step, control.step);
@@ -86,16 +75,33 @@ bool StepLoop::run(StepLoopControl& control) {
   set(c.phase, control.phase);
   set(c.renew, control.renew);
   set(c.renewed_ago, control.index % renewal);
-  set(c.most, control.max_iterations);
-  set(c.fixed, control.fixed_iterations);
-  set(c.iterations, control.iterations);
-  set(c.worst, control.worst);
+  set(c.newton.most, control.max_iterations);
+  set(c.newton.fixed, control.fixed_iterations);
+  set(c.newton.iterations, control.iterations);
+  set(c.newton.worst, control.worst);
+}
+
+StepCode::Part StepLoop::part(const StepLoopControl& control) const {
+  StepCode::Part part{.procedure = code_.procedure(), .registers = registers_, .counters = counters_};
+  load(one_step(control), part.registers.data());
+  return part;
+}
+
+void StepLoop::hand_over(const StepLoop& next, std::vector<RegisterCopy>& copies) const {
+  copies.push_back({next.counters_.index, counters_.index});
+  copies.push_back({next.counters_.renewed_ago, counters_.renewed_ago});
+}
+
+bool StepLoop::run(StepLoopControl& control) {
+  double* r = registers_.data();
+  const Counters& c = counters_;
+  load(control, r);
   const bool converged = code_.call(1, r, nullptr, &control.rows) == 0;
   control.index = static_cast<std::int64_t>(r[c.index]);
   control.phase = static_cast<std::int64_t>(r[c.phase]);
   control.renew = static_cast<std::int64_t>(r[c.renew]);
-  control.iterations = static_cast<std::int64_t>(r[c.iterations]);
-  control.worst = static_cast<std::int64_t>(r[c.worst]);
+  control.iterations = static_cast<std::int64_t>(r[c.newton.iterations]);
+  control.worst = static_cast<std::int64_t>(r[c.newton.worst]);
   return converged;
 }
 

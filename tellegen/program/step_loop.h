@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tellegen/program/procedure.h"
+#include "tellegen/program/step_code.h"
 
 namespace tellegen {
 
@@ -24,6 +25,7 @@ struct StepProgram {
   std::int32_t time = -1;        // input register of t, or -1
   std::int32_t renew_time = -1;  // the same for section 5, which shares nothing with the sections between
   std::int32_t error = -1;       // register of the last update, 1 = tolerance; -1: nothing to iterate
+  double rounding = 1.0;         // an error that may be all rounding
   std::int32_t reload = -1;      // input read afresh in every iteration, so that a compiler cannot
                                  // take what depends on it out of the loop (refactor)
   std::vector<RegisterCopy> iterate_copies;  // before every iteration: the iterate becomes the last solution
@@ -54,6 +56,7 @@ class StepLoop {
   explicit StepLoop(StepProgram program);
   void compile() { code_.compile(); }  // from now on run() is compiled code, where a compiler exists
   bool compiled() const { return code_.compiled(); }
+  std::string source() const { return c_source(code_.procedure()); }  // what compile() compiles
   const Program& program() const { return code_.procedure().program; }
   double* registers() { return registers_.data(); }
   const double* registers() const { return registers_.data(); }
@@ -61,13 +64,18 @@ class StepLoop {
   // Steps until control.steps are done; false where an iteration did not converge (control.index tells
   // the last step that did).
   bool run(StepLoopControl& control);
+  // As it is now, for a step a call from what `control` says.
+  StepCode::Part part(const StepLoopControl& control) const;
+  void hand_over(const StepLoop& next, std::vector<RegisterCopy>& copies) const;  // counters
 
  private:
   // Registers of the loop itself.
-  struct Counters {
-    std::int32_t step, origin, index, left, stride, phase, renew, renewed_ago, most, fixed, iterations, worst;
+  struct Counters : StepCounters {
+    std::int32_t step, origin, renewed_ago;
+    IterationRegisters newton;
   };
   static Procedure procedure(StepProgram step, Counters& counters);
+  void load(const StepLoopControl& control, double* r) const;
   Counters counters_;
   ProcedureCode code_;
   std::vector<double> registers_;

@@ -2,9 +2,10 @@
 //
 //   rms = sqrt(1/n * sum over the n rows of the reference of (value - reference)^2)
 //
-// Times must match to 1e-9 of the time itself or of the reference's end; nothing is interpolated, so that
-// the error measured is the integrator's alone. Throws std::runtime_error for a time or a column that is
-// missing, and for columns in different units.
+// Times that match to 1e-9 of the time itself or of the reference's end are compared as they are, so that the
+// error measured is the integrator's alone; between two rows of the trajectory its value lies straight
+// between them. Units that convert are converted. Throws std::runtime_error for a time outside of the
+// trajectory, a column that is missing and units that do not convert.
 #pragma once
 
 #include <span>

@@ -38,12 +38,17 @@ TEST(Compare, ColumnsAreChosenByName) {
   EXPECT_EQ(compare(run, reference, columns)[0].rms, 1.0);
 }
 
+TEST(Compare, BetweenRowsAValueIsStraightAndUnitsAreConverted) {
+  const Trajectory line{{"b"}, {"K"}, {0, 2}, {300, 310}};
+  EXPECT_NEAR(compare(line, {{"b"}, {"degC"}, {0.5}, {302.5 - 273.15}})[0].rms, 0.0, 1e-9);
+}
+
 TEST(Compare, WhatIsMissingIsAnError) {
   auto fails = [&](const Trajectory& reference) { return message_of([&] { compare(run, reference); }); };
-  EXPECT_EQ(fails({{"a"}, {""}, {0.75}, {1}}),
-            "cannot compare: the reference has a row at t = 0.75 s, the trajectory has none");
+  EXPECT_EQ(fails({{"a"}, {""}, {75}, {1}}),
+            "cannot compare: the reference has a row at t = 75 s, the trajectory has none");
   EXPECT_EQ(fails({{"c"}, {""}, {1}, {1}}), "cannot compare: the trajectory has no column 'c'");
-  EXPECT_EQ(fails({{"b"}, {"degC"}, {1}, {1}}), "cannot compare: 'b' is in K, and in degC in the reference");
+  EXPECT_EQ(fails({{"b"}, {"V"}, {1}, {1}}), "cannot compare: 'b' is in K, and in V in the reference");
   EXPECT_EQ(fails({{"a"}, {""}, {}, {}}), "cannot compare: the reference has no rows");
 }
 

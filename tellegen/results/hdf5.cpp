@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "tellegen/results/atomic_file.h"
+#include "tellegen/results/hdf5_stream.h"
 #include "tellegen/results/trajectory.h"
 
 namespace tellegen {
@@ -119,6 +120,72 @@ void write_hdf5(const fs::path& path, const Trajectory& trajectory) {
     check(H5Fflush(file, H5F_SCOPE_GLOBAL), what);
   }
   aside.commit();
+}
+
+struct Hdf5Stream::File {
+  File(const fs::path& path, std::size_t columns, const std::string& what)
+      : what(what),
+        columns(columns),
+        file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, what),
+        t(growing("t", {0}), H5Dclose, what),
+        values(growing("values", {0, columns}), H5Dclose, what) {}
+
+  hid_t growing(const char* name, std::vector<hsize_t> shape) const {
+    constexpr hsize_t rows_together = 4096;
+    std::vector<hsize_t> most = shape, chunk = shape;
+    most[0] = H5S_UNLIMITED;
+    chunk[0] = rows_together;
+    for (hsize_t& n : chunk) n = std::max<hsize_t>(n, 1);
+    const Handle space(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), most.data()), H5Sclose,
+                       what);
+    const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, what);
+    check(H5Pset_chunk(properties, static_cast<int>(chunk.size()), chunk.data()), what);
+    return H5Dcreate2(file, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  }
+
+  void append(const Handle& set, std::vector<hsize_t> count, const double* data) const {
+    std::vector<hsize_t> size = count, first(count.size(), 0);
+    size[0] += rows;
+    first[0] = rows;
+    check(H5Dset_extent(set, size.data()), what);
+    const Handle to(H5Dget_space(set), H5Sclose, what);
+    check(H5Sselect_hyperslab(to, H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr), what);
+    const Handle from(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose,
+                      what);
+    check(H5Dwrite(set, H5T_NATIVE_DOUBLE, from, to, H5P_DEFAULT, data), what);
+  }
+
+  const std::string what;
+  const std::size_t columns;
+  hsize_t rows = 0;
+  Handle file, t, values;
+};
+
+Hdf5Stream::Hdf5Stream(const fs::path& path, const std::vector<std::string>& names,
+                       const std::vector<std::string>& units) {
+  const QuietErrors quiet;
+  const std::string what = fmt::format("cannot write '{}' as HDF5", path.string());
+  file_ = std::make_unique<File>(path, names.size(), what);
+  std::vector<std::string> all_units = units;
+  all_units.resize(names.size());
+  write_texts(file_->file, "names", names, what);
+  write_texts(file_->file, "units", all_units, what);
+}
+
+Hdf5Stream::~Hdf5Stream() = default;
+
+void Hdf5Stream::rows(std::span<const double> t, std::span<const double> values) {
+  if (t.empty()) return;
+  const QuietErrors quiet;
+  file_->append(file_->t, {t.size()}, t.data());
+  if (file_->columns > 0) file_->append(file_->values, {t.size(), file_->columns}, values.data());
+  file_->rows += t.size();
+}
+
+void Hdf5Stream::close() {
+  if (!file_) return;
+  check(H5Fflush(file_->file, H5F_SCOPE_GLOBAL), file_->what);
+  file_.reset();
 }
 
 Trajectory read_hdf5(const fs::path& path) {

@@ -8,7 +8,7 @@ namespace tellegen {
 RunDerivatives adaptive_forward_run(const Model& model, const RunRequest&) {
   throw ModelError({{model.file.string(), 0},
                     "T318",
-                    "method 'adaptive' is not part of this build",
+                    "sensitivities of a run by method 'adaptive' are not part of this build",
                     {"it needs SUNDIALS IDAS: install libsundials-dev and build again"}});
 }
 
@@ -82,7 +82,7 @@ class ForwardRun {
 
  private:
   static SimulationOptions adaptive(SimulationOptions options) {
-    options.method = "adaptive";
+    options.method = "adaptive-ida";
     return options;
   }
 

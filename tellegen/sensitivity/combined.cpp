@@ -79,7 +79,11 @@ void slow_sensitivities(const Model& model, const std::vector<std::string>& para
 
 }  // namespace
 
-RunDerivatives combined_forward_run(const Model& model, const RunRequest& request) {
+CombinedRun::CombinedRun(const Model& model, const RunRequest& request)
+    : names_(names_of(model, request.wrt)),
+      observed_(request.observed),
+      shown_(request.trajectories.size()),
+      can_restart_(!begins_by_conditions(model)) {
   const std::string& method = request.simulation.method;
   const std::string advice = "choose one of the bdf methods, tr, or adaptive";
   if (changes(model))
@@ -89,52 +93,67 @@ RunDerivatives combined_forward_run(const Model& model, const RunRequest& reques
       !ParameterSlopes(model, request.wrt).of(model.simulation.stop_formula).empty())
     refuse(model, fmt::format("with method '{}' the end of the run cannot move with a parameter", method),
            advice);
-  const std::vector<std::string> names = names_of(model, request.wrt);
-  Model combined = with_sensitivities(model, names);
-  if (begins_by_conditions(model)) begin_consistently(model, request.wrt, combined);
+  combined_ = with_sensitivities(model, names_);
+  if (begins_by_conditions(model)) begin_consistently(model, request.wrt, combined_);
   std::vector<ParameterDerivative> by;
-  for (const std::string& name : names) by.emplace_back(model, find_parameter(model, name));
-
+  for (const std::string& name : names_) {
+    by.emplace_back(model, find_parameter(model, name));
+    parameters_.push_back(study_parameter(combined_, name));
+  }
   // Every value, and after it its derivatives.
   RunRequest plain;
   plain.simulation = request.simulation;
-  slow_sensitivities(model, names, combined, plain.simulation);
-  const std::size_t shown = request.trajectories.size(), count = names.size(), stride = 1 + count;
+  slow_sensitivities(model, names_, combined_, plain.simulation);
   const auto add = [&](Expr value) {
     plain.trajectories.push_back({"", "", value});
     for (ParameterDerivative& d : by) plain.trajectories.push_back({"", "", d.of(value)});
   };
   for (const OutputColumn& o : request.trajectories) add(o.value);
   for (const Observed& o : request.observed) add(o.value);
-  const RunDerivatives run = plain_run(combined, plain);
-  RunDerivatives result;
-  result.method = fmt::format("forward, the sensitivity graph beside the model, {}", method);
-  result.failure = run.failure;
-  result.t = run.t;
-  const EquationSystem system = build_system(model);
-  for (const std::string& choice : JumpWatch(system, request.wrt).names())
-    result.warnings.push_back(fmt::format(
+  plain_.emplace(combined_, plain);
+  method_ = fmt::format("forward, the sensitivity graph beside the model, {}", method);
+  for (const std::string& choice : JumpWatch(build_system(model), request.wrt).names())
+    warnings_.push_back(fmt::format(
         "where {} switches, derivatives of method '{}' leave out that parameters move the time of "
         "it; method adaptive has it",
         choice, method));
+}
+
+bool CombinedRun::restart(std::span<const double> numbers) {
+  if (!can_restart_) return false;
+  set_parameters(combined_, parameters_, numbers);
+  return plain_->restart();
+}
+
+RunDerivatives CombinedRun::run() {
+  const std::size_t shown = shown_, count = names_.size(), stride = 1 + count;
+  const RunDerivatives run = plain_->run();
+  RunDerivatives result;
+  result.method = method_;
+  result.failure = run.failure;
+  result.loop_seconds = run.loop_seconds;
+  result.t = run.t;
+  result.warnings = warnings_;
   if (!run.failure.empty()) return result;
   result.end_time = run.end_time;
   result.end_time_gradient.assign(count, 0.0);
-  const std::size_t width = stride * (shown + request.observed.size()), rows = run.t.size();
+  const std::size_t width = stride * (shown + observed_.size()), rows = run.t.size();
   const auto at = [&](std::size_t row, std::size_t value) {
     return &run.trajectories[row * width + stride * value];
   };
+  result.trajectories.reserve(rows * shown);
+  result.by_parameter.reserve(rows * shown * count);
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t k = 0; k < shown; ++k) {
       result.trajectories.push_back(*at(row, k));
       result.by_parameter.insert(result.by_parameter.end(), at(row, k) + 1, at(row, k) + stride);
     }
-  for (std::size_t k = 0; k < request.observed.size(); ++k) {
+  for (std::size_t k = 0; k < observed_.size(); ++k) {
     std::size_t best = rows - 1;
     for (std::size_t row = 0; row < rows; ++row) {
       const double value = *at(row, shown + k), so_far = *at(best, shown + k);
-      if ((request.observed[k].what == Observed::What::maximum && value > so_far) ||
-          (request.observed[k].what == Observed::What::minimum && value < so_far))
+      if ((observed_[k].what == Observed::What::maximum && value > so_far) ||
+          (observed_[k].what == Observed::What::minimum && value < so_far))
         best = row;
     }
     const double* found = at(best, shown + k);
@@ -142,6 +161,18 @@ RunDerivatives combined_forward_run(const Model& model, const RunRequest& reques
     result.gradient.insert(result.gradient.end(), found + 1, found + stride);
   }
   return result;
+}
+
+RunDerivatives combined_forward_run(const Model& model, const RunRequest& request) {
+  std::optional<CombinedRun> run;
+  try {
+    return run.emplace(model, request).run();
+  } catch (const SimulationError& error) {
+    RunDerivatives failed;
+    failed.method = "forward, the sensitivity graph beside the model, " + request.simulation.method;
+    failed.failure = error.what();
+    return failed;
+  }
 }
 
 RunDerivatives second_order_run(const Model& model, const RunRequest& request) {

@@ -354,7 +354,7 @@ class Backward {
 
   void project_back(double t, std::span<const double> rates) {
     const auto& redundant = run_.problem.storage.redundant;
-    const auto drives = redundant_slopes(run_.system, run_.problem.storage, run_.request.wrt, t, rates);
+    const auto drives = run_.redundant_slopes(t, rates);
     for (std::size_t k = redundant.size(); k-- > 0;) {
       const double r = rate_[redundant[k].rate];
       rate_[redundant[k].rate] = 0.0;

@@ -72,8 +72,7 @@ class FixedForwardLanes : public StepListener {
     } else {
       settle();
       if ((scheme.uses_rate || run_.events) && run_.projects(scheme))
-        taken.drives =
-            redundant_slopes(run_.system, run_.problem.storage, run_.request.wrt, t, formula_rates_);
+        taken.drives = run_.redundant_slopes(t, formula_rates_);
       for (Block& block : blocks_) take(block, taken);
     }
     at_fixed_time_ = true;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tellegen/equations/slopes.h"
 #include "tellegen/sensitivity/formulas.h"
 #include "tellegen/sensitivity/jump_watch.h"
 #include "tellegen/sensitivity/run.h"
@@ -37,6 +38,14 @@ struct FixedRun {
   Tableau tableau;
   std::unique_ptr<StartDerivatives> start;
   std::vector<double> held_start;  // [discrete][parameter]: derivatives of discrete variables at the start
+
+  // d/dp of what redundant storage follows. Made when it is first asked for: couplings are eliminated anew
+  // for each parameter.
+  std::vector<Slopes> redundant_slopes(double t, std::span<const double> rates) {
+    if (!redundant) redundant = std::make_unique<RedundantSlopes>(system, problem.storage, request.wrt);
+    return redundant->at(t, rates);
+  }
+  std::unique_ptr<RedundantSlopes> redundant;
 
   bool projects(const Scheme& scheme) const {
     return plan.project && (scheme.uses_rate || events) && !problem.storage.redundant.empty();

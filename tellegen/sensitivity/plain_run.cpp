@@ -6,10 +6,8 @@
 #include "tellegen/sensitivity/run.h"
 
 namespace tellegen {
-RunDerivatives plain_run(const Model& model, const RunRequest& request) {
-  constexpr double never = std::numeric_limits<double>::quiet_NaN();
-  RunDerivatives answer;
-  answer.method = "values alone";
+
+std::vector<OutputColumn> PlainRun::columns_of(const Model& model, const RunRequest& request) {
   std::vector<OutputColumn> columns;
   const auto column = [&](Expr value) { columns.push_back({"", "", value}); };
   for (const Observed& o : request.observed) {
@@ -20,28 +18,31 @@ RunDerivatives plain_run(const Model& model, const RunRequest& request) {
       column(o.value);
     }
   }
-  const std::size_t first_trajectory = columns.size();
   for (const OutputColumn& t : request.trajectories) columns.push_back({t.name, "", t.value});
-  for (std::size_t k = 0; k < columns.size(); ++k)  // what a failure calls them
-    if (columns[k].name.empty())
-      columns[k].name = columns[k].value.is_symbol() ? columns[k].value.name() : "observed value";
-  const std::size_t width = columns.size();
+  for (OutputColumn& c : columns)  // what a failure calls them
+    if (c.name.empty()) c.name = c.value.is_symbol() ? c.value.name() : "observed value";
   if (columns.empty()) column(model.pool->symbol("t"));
+  return columns;
+}
 
-  SimulationResult result;
-  try {
-    result = Simulation(model, request.simulation, std::move(columns)).run();
-  } catch (const SimulationError& error) {
-    answer.failure = error.what();
-    return answer;
-  }
+PlainRun::PlainRun(const Model& model, const RunRequest& request)
+    : observed_(request.observed),
+      trajectories_(request.trajectories.size()),
+      simulation_(model, request.simulation, columns_of(model, request)) {}
+
+RunDerivatives PlainRun::run() {
+  constexpr double never = std::numeric_limits<double>::quiet_NaN();
+  RunDerivatives answer;
+  answer.method = "values alone";
+  SimulationResult result = simulation_.run();
   answer.failure = result.failure;
+  answer.loop_seconds = result.loop_seconds;
   answer.t = std::move(result.t);
   answer.end_time = answer.t.back();
-  const std::size_t rows = answer.t.size(), stride = std::max<std::size_t>(1, width);
+  const std::size_t rows = answer.t.size(), stride = result.names.size();
   const auto at = [&](std::size_t row, std::size_t c) { return result.values[row * stride + c]; };
   std::size_t c = 0;
-  for (const Observed& o : request.observed) {
+  for (const Observed& o : observed_) {
     double value = at(rows - 1, c);
     if (o.what == Observed::What::time_when) {
       value = at(rows - 1, c + 1) > 0.5 ? value : never;
@@ -54,9 +55,21 @@ RunDerivatives plain_run(const Model& model, const RunRequest& request) {
     answer.values.push_back(value);
     ++c;
   }
+  answer.trajectories.reserve(rows * trajectories_);
   for (std::size_t row = 0; row < rows; ++row)
-    for (std::size_t k = first_trajectory; k < width; ++k) answer.trajectories.push_back(at(row, k));
+    for (std::size_t k = c; k < c + trajectories_; ++k) answer.trajectories.push_back(at(row, k));
   return answer;
+}
+
+RunDerivatives plain_run(const Model& model, const RunRequest& request) {
+  try {
+    return PlainRun(model, request).run();
+  } catch (const SimulationError& error) {
+    RunDerivatives answer;
+    answer.method = "values alone";
+    answer.failure = error.what();
+    return answer;
+  }
 }
 
 }  // namespace tellegen

@@ -58,6 +58,20 @@ inline constexpr int event_bisections = 28;
 
 // Values alone.
 RunDerivatives plain_run(const Model& model, const RunRequest& request);
+// The same, again and again: with SimulationOptions::restarts, and the model's numbers changed in between.
+class PlainRun {
+ public:
+  PlainRun(const Model& model, const RunRequest& request);  // the model must outlive this
+  RunDerivatives run();
+  bool restart() { return simulation_.restart(simulation_.problem().options.stop); }
+  void compile() { simulation_.integrator().compile(); }
+
+ private:
+  static std::vector<OutputColumn> columns_of(const Model& model, const RunRequest& request);
+  std::vector<Observed> observed_;
+  std::size_t trajectories_;
+  Simulation simulation_;
+};
 // All parameters at once, along with the run.
 RunDerivatives forward_run(const Model& model, const RunRequest& request);
 // Against time, after the run: cost independent of the number of parameters. No trajectories.

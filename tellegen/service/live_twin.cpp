@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
 
 namespace tellegen {
@@ -241,6 +242,10 @@ RealtimeReport run_lines(Twin& twin, LiveColumns& columns, const LiveCheckpoints
       problem = "the line is not a JSON object";
     } else {
       t = number("t");
+      for (const auto& [key, value] : row.items())
+        if (key != "t" && std::find(names.begin(), names.end(), key) == names.end())
+          problem = fmt::format("there is no sensor or input '{}'{}{}", key,
+                                names.empty() ? "" : "; there are ", joined(names));
       for (std::size_t k = 0; k < names.size(); ++k) values[k] = number(names[k]);
       if (problem.empty() && std::isnan(t)) problem = "a row without its time 't'";
     }

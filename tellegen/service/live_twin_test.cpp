@@ -62,6 +62,7 @@ TEST_F(LiveTwin, answers_every_line) {
       "{\"S2\": 1}\n"
       "{\"t\": \"now\"}\n"
       "hello\n"
+      "{\"t\": 0.02, \"s2\": 301.2, \"T_air\": 301}\n"
       "{\"t\": 0.02, \"S2\": 301.2, \"T_air\": 301}\n");
   std::ostringstream out;
   const RealtimeReport report = run_lines(*live, columns, {}, in, out, clock_, stop_);
@@ -71,20 +72,21 @@ TEST_F(LiveTwin, answers_every_line) {
   std::vector<json> answers;
   std::istringstream lines(out.str());
   for (std::string line; std::getline(lines, line);) answers.push_back(json::parse(line));
-  ASSERT_EQ(answers.size(), 8u);
+  ASSERT_EQ(answers.size(), 9u);
   EXPECT_EQ(answers[2].at("not_used"), "too late");
   EXPECT_EQ(answers[3].at("not_used"), "its time is on no step");
   EXPECT_EQ(answers[4].at("error"), "a row without its time 't'");
   EXPECT_EQ(answers[5].at("error"), "'t' is not a number");
   EXPECT_EQ(answers[6].at("error"), "the line is not a JSON object");
+  EXPECT_EQ(answers[7].at("error"), "there is no sensor or input 's2'; there are 'S2', 'S3', 'T_air'");
   const Twin::Quantities& now = alone->quantities();
   for (std::size_t q = 0; q < alone->described().size(); ++q) {
     const std::string& unit = alone->described()[q].unit;
     ASSERT_TRUE(unit.empty() || unit == "K" || unit == "W");  // SI
-    EXPECT_EQ(answers[7].at(alone->described()[q].name), now.mean[static_cast<long>(q)]);
-    EXPECT_EQ(answers[7].at(alone->described()[q].name + "_sd"), now.deviation[static_cast<long>(q)]);
+    EXPECT_EQ(answers[8].at(alone->described()[q].name), now.mean[static_cast<long>(q)]);
+    EXPECT_EQ(answers[8].at(alone->described()[q].name + "_sd"), now.deviation[static_cast<long>(q)]);
   }
-  EXPECT_TRUE(answers[7].at("innovation_S3").is_null());
+  EXPECT_TRUE(answers[8].at("innovation_S3").is_null());
   EXPECT_EQ(report.periods, 5);  // rows with a time
   EXPECT_EQ(report.failure, "");
 }

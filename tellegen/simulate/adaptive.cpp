@@ -9,7 +9,7 @@ bool has_adaptive() { return false; }
 std::unique_ptr<Integrator> make_adaptive(const Problem& problem) {
   throw ModelError({{problem.system->model->file.string(), 0},
                     "T318",
-                    "method 'adaptive' is not part of this build",
+                    "method 'adaptive-ida' is not part of this build",
                     {"it needs SUNDIALS IDAS: install libsundials-dev and build again"}});
 }
 
@@ -254,9 +254,10 @@ double AdaptiveRun::moment() const {
   return 1e-9 * step;
 }
 
-// Where steps have become short on the way to an event, a fixed part of one is less than rounding.
+// Where steps have become short on the way to an event, a fixed part of one is less than rounding. What is
+// shorter than rounding of the time changes nothing, and is not tried.
 std::optional<double> AdaptiveRun::beyond(const std::function<bool(double)>& is_beyond) const {
-  const double shortest = std::max(moment(), std::numeric_limits<double>::min());
+  const double shortest = std::max(moment(), 1e-17 * (t_ + problem_.step));
   const double longest = std::max(shortest, 1e-11 * (t_ + problem_.step));
   for (double length = shortest; length <= longest; length *= 10)
     if (is_beyond(length)) return length;

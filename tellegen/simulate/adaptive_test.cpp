@@ -14,7 +14,7 @@ struct Adaptive : testing::Test {
     if (!has_adaptive()) GTEST_SKIP() << "built without SUNDIALS";
   }
   static SimulationOptions options(double stop, double sample, double tolerance) {
-    SimulationOptions o = options_of("adaptive", stop, sample);
+    SimulationOptions o = options_of("adaptive-ida", stop, sample);
     o.tolerance = tolerance;
     return o;
   }

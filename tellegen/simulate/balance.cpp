@@ -56,6 +56,7 @@ class ComponentEnergy {
     const auto symbols = symbols_of(std::span(&kind_.energy, 1));
     for (std::size_t p = 0; p < kind_.parameters.size(); ++p)
       if (!model_.components[component_].values[p].constant &&
+          !kind_.parameters[p].name.starts_with('~') &&  // of a mechanism, which knows
           std::any_of(symbols.begin(), symbols.end(),
                       [&](Expr s) { return s.name() == kind_.parameters[p].name; }))
         return false;
@@ -92,7 +93,7 @@ class ComponentEnergy {
   }
   Expr energy() const { return in_full_names(model_, component_, kind_.energy); }  // in full names
   const std::string& name() const { return model_.components[component_].name; }
-  bool is_plain() const { return !kind_.edges.empty() && !is_observer(kind_); }
+  bool is_plain() const { return (!kind_.edges.empty() || kind_.energy) && !is_observer(kind_); }
 
  private:
   const GraphEdge& edge(std::size_t e) const {

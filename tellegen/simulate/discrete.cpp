@@ -20,6 +20,14 @@ std::vector<Expr> update_expressions(const EquationSystem& system) {
   return updates;
 }
 
+int discrete_of(const EquationSystem& system, Expr symbol) {
+  for (std::size_t k = 0; k < system.discrete.size(); ++k)
+    if (symbol == discrete_symbol(system, static_cast<int>(k)) ||
+        (system.discrete[k].column >= 0 && symbol == column_symbol(system, system.discrete[k].column)))
+      return static_cast<int>(k);
+  return -1;
+}
+
 std::vector<Expr> switching_quantities(std::span<const Expr> expressions) {
   std::vector<Expr> quantities;
   const auto watch = [&](Expr e) {

@@ -33,6 +33,9 @@ class ColumnFormulas {
 // What the discrete variables become.
 std::vector<Expr> update_expressions(const EquationSystem& system);
 
+// Which discrete variable a symbol of a formula stands for; -1: none.
+int discrete_of(const EquationSystem& system, Expr symbol);
+
 // Quantities whose sign decides a comparison, a minimum, a magnitude in these expressions.
 std::vector<Expr> switching_quantities(std::span<const Expr> expressions);
 

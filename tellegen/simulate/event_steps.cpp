@@ -21,6 +21,9 @@ MethodPlan plan_method(const SimulationOptions& options, double step) {
   if (traits.formula == MethodTraits::Formula::trapezoidal) {
     plan.scheme = trapezoidal(step);
     plan.project = traits.projects;
+    // A source that jumps across a storage leaves an impulse in the rate of the step behind it, and nothing
+    // but a step that does not look at rates takes it out again.
+    if (!plan.project) plan.restart_steps = 2;
     return plan;
   }
   plan.order = traits.order;
@@ -50,13 +53,6 @@ EventSteps::EventSteps(const Problem& problem, const MethodPlan& plan, StepExecu
 void EventSteps::find_timed() {
   const EquationSystem& system = *problem_.system;
   Pool& pool = *system.model->pool;
-  const auto discrete_of = [&](Expr symbol) {
-    for (std::size_t k = 0; k < system.discrete.size(); ++k)
-      if (symbol == discrete_symbol(system, static_cast<int>(k)) ||
-          (system.discrete[k].column >= 0 && symbol == column_symbol(system, system.discrete[k].column)))
-        return static_cast<int>(k);
-    return -1;
-  };
   const Expr t = pool.symbol("t");
   std::vector<ProgramRoot> roots;
   std::vector<Expr> formulas;
@@ -65,7 +61,8 @@ void EventSteps::find_timed() {
     const Discrete& d = system.discrete[k];
     if (d.every != 0.0 || d.external || !depends_on(d.update, t)) continue;
     const auto symbols = symbols_of(std::span(&d.update, 1));
-    if (!std::all_of(symbols.begin(), symbols.end(), [&](Expr s) { return s == t || discrete_of(s) >= 0; }))
+    if (!std::all_of(symbols.begin(), symbols.end(),
+                     [&](Expr s) { return s == t || discrete_of(system, s) >= 0; }))
       continue;
     is_timed_[k] = 1;
     roots.push_back({d.update, 0});
@@ -77,7 +74,7 @@ void EventSteps::find_timed() {
   for (Expr s : symbols_of(formulas))
     if (s != t) {
       inputs.push_back({s, 0});
-      timed_inputs_.push_back(discrete_of(s));
+      timed_inputs_.push_back(discrete_of(system, s));
     }
   timed_ = make_program(pool, inputs, {}, roots, 1);
   timed_registers_.resize(timed_.registers);

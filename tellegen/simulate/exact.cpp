@@ -27,7 +27,7 @@ constexpr long most_states = 2000;  // the exponential of so many takes half a m
 
 class Exact : public Integrator {
  public:
-  explicit Exact(const Problem& full) : minimal_(full, MinimalProblem::Size::any) {
+  explicit Exact(const Problem& full) : full_(full), minimal_(full, MinimalProblem::Size::any) {
     const MinimalForm& form = minimal_.form;
     if (!form.linear()) explain_nonlinear(*full.system);
     if (!full.system->discrete.empty())
@@ -47,22 +47,25 @@ class Exact : public Integrator {
            {"use bdf3, tr or adaptive"}});
     a_ = Matrix::Zero(states_, states_);
     b_ = Matrix::Zero(states_, sources_);
-    for (const auto& [row, column, value] : form.a) a_(row, column) = value;
-    for (const auto& [row, column, value] : form.b) b_(row, column) = value;
-    z_ = Eigen::Map<const Vector>(minimal_.problem.initial.x.data(), states_);
     next_.resize(states_);
     line_now_.resize(sources_);
     sample_ = minimal_.problem.step * static_cast<double>(minimal_.problem.stride);
     make_outputs();
-    if (!read_pieces(0.0))
+    if (!begin())
       throw ModelError({{full.system->model->file.string(), 0},
                         "T317",
                         "method 'exact' cannot follow a source",
                         {"it must be made of straight lines, sines and exponentials of time",
                          "use bdf3, tr or adaptive"}});
-    discretise(sample_, whole_);
     statistics_.unknowns = states_;
     statistics_.executor = "exact discretisation";
+  }
+
+  bool restart() override {
+    if (!minimal_.restart(full_)) return false;
+    statistics_.steps = 0;
+    failure_.clear();
+    return begin();
   }
 
   std::int64_t advance(std::int64_t samples, double* rows) override {
@@ -127,13 +130,26 @@ class Exact : public Integrator {
         {{system.model->file.string(), 0}, "T316", "method 'exact' is for linear networks", details});
   }
 
+  // With the numbers that the form has now; false where a source is not of the class.
+  bool begin() {
+    const MinimalForm& form = minimal_.form;
+    for (const auto& entry : form.a) a_(entry.row, entry.column) = entry.value;
+    for (const auto& entry : form.b) b_(entry.row, entry.column) = entry.value;
+    z_ = Eigen::Map<const Vector>(minimal_.problem.initial.x.data(), states_);
+    for (std::size_t k = 0; k < form.parameters.size(); ++k) numbers_[form.parameters[k]] = form.values[k];
+    std::copy(form.values.begin(), form.values.end(), registers_.begin() + states_ + 1);
+    if (!read_pieces(0.0)) return false;
+    discretise(sample_, whole_);
+    return true;
+  }
+
   // Pieces that hold just after t; true where the waves' coefficients are not what they were, nothing where a
   // source is not of the class.
   std::optional<bool> read_pieces(double t) {
     until_ = std::numeric_limits<double>::infinity();
     std::vector<TimeFunction> functions;
     for (Expr s : minimal_.form.sources) {
-      const auto piece = time_piece(s, t);
+      const auto piece = time_piece(s, t, numbers_);
       if (!piece) return std::nullopt;
       functions.push_back(piece->function);
       until_ = std::min(until_, piece->until);
@@ -231,7 +247,6 @@ class Exact : public Integrator {
     for (Expr o : minimal_.problem.outputs) roots.push_back({o, 0});
     outputs_ = make_program(pool, inputs, {}, roots, 1);
     registers_.resize(outputs_.registers);
-    std::copy(minimal_.form.values.begin(), minimal_.form.values.end(), registers_.begin() + states_ + 1);
   }
 
   void write_outputs(double t, double* row) {
@@ -241,7 +256,9 @@ class Exact : public Integrator {
     for (std::int32_t root : outputs_.roots) *row++ = registers_[root];
   }
 
+  const Problem& full_;
   MinimalProblem minimal_;
+  ExprMap<double> numbers_;  // of the form's parameters
   long states_ = 0, sources_ = 0;
   Matrix a_, b_, wave_coefficients_;
   Vector z_, next_, line_at_zero_, line_slope_, line_now_, wave_values_;

@@ -70,7 +70,8 @@ std::vector<GivenStart> given_values(const EquationSystem& system) {
     for (std::size_t k = 0; k < group.rated.size(); ++k)
       for (const KindInitial& initial : kind.initial) {
         if (!(initial.variable == group.symbols[group.rated[k]].symbol)) continue;
-        const auto used = symbols_of(std::span(&initial.value, 1));
+        const Expr said[] = {initial.value, initial.origin ? initial.origin : initial.value};
+        const auto used = symbols_of(said);
         for (std::int32_t m = 0; m < group.size(); ++m) {
           const Component& component = model.components[group.components[m]];
           ExprMap<double> numbers;

@@ -11,6 +11,7 @@
 #include "tellegen/numeric/null_space.h"
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/given_start.h"
+#include "tellegen/simulate/solution_afresh.h"
 
 namespace tellegen {
 namespace {
@@ -65,9 +66,13 @@ class InitialProblem {
     return true;
   }
   void solve_afresh(double t, InitialState& state) {
+    std::vector<double> values(tableau_.rate_count());
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) values[k] = tableau_.rate_value(state.x, k);
+    solve_afresh(t, values, state);
+  }
+  void solve_afresh(double t, std::span<const double> values, InitialState& state) {
     t_ = t;
-    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k)
-      given_[k].value = tableau_.rate_value(state.x, k);
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) given_[k].value = values[k];
     std::fill(z_.begin(), z_.end(), 0.0);
     std::fill(limits_.begin(), limits_.end(), 0.0);
     factored_ = false;
@@ -499,8 +504,18 @@ class InitialProblem {
     return fault;
   }
 
-  // Potentials along the tree from what is known; everything else zero.
+  // Potentials along the tree from what is known, variables that are no states from what their kinds guess;
+  // everything else zero.
   void guess() {
+    for (const Group& group : system_.groups) {
+      if (group.kind < 0) continue;
+      for (const KindInitial& initial : system_.model->kinds[group.kind].initial)
+        for (const LocalSymbol& s : group.symbols)
+          if (s.what == LocalSymbol::What::internal && s.symbol == initial.variable && !s.rate &&
+              initial.value.is_number())
+            for (const std::int32_t c : group.components)
+              z_[system_.internal_column(c, s.index)] = initial.value.number();
+    }
     std::vector<double> across(system_.graph.edge_count(), 0.0);
     for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
       const Rate& r = system_.rates[k];
@@ -791,6 +806,13 @@ Reinitialisation::Reinitialisation(Tableau& tableau, const Storage& storage)
 Reinitialisation::~Reinitialisation() = default;
 bool Reinitialisation::find(double t, InitialState& state) { return problem_->solve_from(t, state); }
 void Reinitialisation::find_afresh(double t, InitialState& state) { problem_->solve_afresh(t, state); }
+
+SolutionAfresh::SolutionAfresh(Tableau& tableau, const Storage& storage)
+    : problem_(std::make_unique<InitialProblem>(tableau, storage)) {}
+SolutionAfresh::~SolutionAfresh() = default;
+void SolutionAfresh::find(double t, std::span<const double> values, InitialState& state) {
+  problem_->solve_afresh(t, values, state);
+}
 std::int64_t Reinitialisation::iterations() const { return problem_->iterations(); }
 
 ConsistentDirections::ConsistentDirections(Tableau& tableau, const Storage& storage, At at)

@@ -235,7 +235,7 @@ TEST(InitialState, a_diode_directly_across_a_stiff_source_starts) {
       char text[300];
       snprintf(text, sizeof text, R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = %g }
-d = { kind = "electrical.diode", p = "a", n = "datum", Rs = %g }
+d = { kind = "electrical.diode", p = "a", n = "datum", Rs = %g, gmin = 0 }
 )toml",
                v, rs);
       const Start s(text);
@@ -254,7 +254,8 @@ TEST(InitialState, a_hundred_diodes_in_series_start) {
         " }\n";
     for (int k = 0; k < 100; ++k)
       text += "d" + std::to_string(k) + " = { kind = \"electrical.diode\", p = \"n" + std::to_string(k) +
-              "\", n = \"" + (k == 99 ? std::string("datum") : "n" + std::to_string(k + 1)) + "\" }\n";
+              "\", n = \"" + (k == 99 ? std::string("datum") : "n" + std::to_string(k + 1)) +
+              "\", gmin = 0 }\n";
     const Start s(text);
     EXPECT_NEAR(100 * diode_voltage(s.value("d7.i"), 1e-3), v, 1e-7 * v);
   }
@@ -278,7 +279,7 @@ r1 = { kind = "electrical.resistor", p = "n3", n = "n4", R = "10 ohm" }
 TEST(InitialState, a_diode_feeding_a_charged_capacitor_starts_blocking) {
   const Start s(R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 1 }
-d = { kind = "electrical.diode", p = "a", n = "b" }
+d = { kind = "electrical.diode", p = "a", n = "b", gmin = 0 }
 c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1e-6, v0 = 100 }
 )toml");
   EXPECT_NEAR(s.value("d.i"), -1e-14, 1e-15);

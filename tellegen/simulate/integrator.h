@@ -12,6 +12,7 @@
 
 #include "tellegen/equations/network.h"
 #include "tellegen/equations/storage.h"
+#include "tellegen/program/step_code.h"
 #include "tellegen/simulate/initial.h"
 #include "tellegen/simulate/tableau.h"
 
@@ -36,6 +37,7 @@ struct SimulationOptions {
   std::vector<std::string> external;   // inputs that are set from outside while the model runs
   std::string stop_watch;              // the run ends when this watch sees (stop.h); empty: at `stop`
   bool compile = true;                 // false: interpret everything
+  bool restarts = false;               // the run may be made again with other numbers (Simulation::restart)
   Balance balance = Balance::off;      // account for energy while it runs (balance.h)
 };
 
@@ -74,6 +76,9 @@ struct Totals {
   std::optional<double> stored, exchanged;  // after these; empty: as the outputs say
 };
 
+// Seconds of interpreted steps in runs that come again: more than a compiler takes.
+constexpr double worth_compiling = 0.5;
+
 class Integrator {
  public:
   virtual ~Integrator() = default;
@@ -82,6 +87,14 @@ class Integrator {
   // holds the outputs just before it. Allocates nothing.
   virtual std::int64_t advance(std::int64_t samples, double* rows) = 0;
   virtual std::optional<double> ended() const { return {}; }  // when, if at Problem::stop_event
+  // From the start again, with the numbers and initial values that the problem has now. False where what was
+  // built does not fit them; the integrator is of no use then. With SimulationOptions::restarts only.
+  virtual bool restart() { return false; }
+  // What it consists of, before it has begun.
+  virtual StepCode step_code() const {
+    return {.refused = "it is run by '" + statistics().executor + "', which has no code of a step"};
+  }
+  virtual void compile() {}  // from now on, where there is anything to compile
   // An input from outside (SimulationOptions::external, by its number there), from the next step on.
   virtual void set_input(int input, double value) = 0;
   virtual std::string failure() const = 0;  // at what time, which variables

@@ -10,13 +10,11 @@
 #include "tellegen/simulate/integrator.h"
 #include "tellegen/simulate/minimal_problem.h"
 #include "tellegen/simulate/network_integrator.h"
+#include "tellegen/simulate/variable_step.h"
 #include "tellegen/simulate/whole_integrator.h"
 
 namespace tellegen {
 namespace {
-
-// Generated code for the whole step pays up to a few dozen unknowns; its size grows with the model's.
-constexpr std::int32_t whole_step_limit = 64;
 
 std::unique_ptr<Integrator> fixed_step(const Problem& problem) {
   if (problem.options.form == "minimal") return minimal_fixed_step(problem);
@@ -57,7 +55,11 @@ constexpr IntegratorEntry table[] = {
      minimal_exact,
      {Steps::samples, Formula::none, 0}},
     {"adaptive",
-     "SUNDIALS IDAS: variable step and order, events located",
+     "variable step under error control, fourth order, L-stable, events located; the default without a step",
+     make_variable_step,
+     {Steps::variable, Formula::none, 4}},
+    {"adaptive-ida",
+     "SUNDIALS IDAS: variable step and order, events located; for reference",
      make_adaptive,
      {Steps::variable, Formula::none, 5}},
 };

@@ -15,9 +15,8 @@ const EquationSystem& checked(const EquationSystem& system, MinimalProblem::Size
 
 MinimalProblem::MinimalProblem(const Problem& full, Size size)
     : full(full.system),
-      form(minimal_form(checked(*full.system, size), full.storage)),
+      form(minimal_form(checked(*full.system, size), full.storage, full.options.restarts)),
       system(as_system(*full.system, form)) {
-  const EquationSystem& tableau = *full.system;
   problem.system = &system;
   problem.storage.is_state.assign(form.states.size(), 1);
   problem.step = full.step;
@@ -30,6 +29,13 @@ MinimalProblem::MinimalProblem(const Problem& full, Size size)
   for (Expr output : full.outputs) problem.outputs.push_back(in_minimal_columns(form, output));
   for (Expr total : full.totals) problem.totals.push_back(in_minimal_columns(form, total));
   problem.totals_start = full.totals_start;
+  begin(full);
+}
+
+void MinimalProblem::begin(const Problem& full) {
+  const EquationSystem& tableau = *full.system;
+  problem.initial.x.clear();
+  problem.initial.rates.clear();
   const auto value = [&](std::int32_t rate) {
     const Rate& r = tableau.rates[rate];
     return symbol_value(tableau.groups[r.group], r.symbol, r.member, full.initial.x);
@@ -41,6 +47,14 @@ MinimalProblem::MinimalProblem(const Problem& full, Size size)
   for (std::int32_t c : form.unknown_columns)
     problem.initial.x.push_back(c < tableau.size() ? full.initial.x[c]
                                                    : full.initial.rates[c - tableau.size()]);
+}
+
+bool MinimalProblem::restart(const Problem& full) {
+  if (!renumber(form, *full.system)) return false;
+  for (std::size_t k = 0; k < form.values.size(); ++k) system.groups[0].values[k][0] = form.values[k];
+  problem.options = full.options;
+  begin(full);
+  return true;
 }
 
 void MinimalProblem::totals_as_states() {
@@ -58,7 +72,14 @@ namespace {
 class MinimalFixedStep : public Integrator {
  public:
   explicit MinimalFixedStep(const Problem& full)
-      : minimal_(full), inner_(minimal_.problem, build_network(minimal_.system)) {}
+      : full_(full), minimal_(full), inner_(minimal_.problem, build_network(minimal_.system)) {}
+  bool restart() override { return minimal_.restart(full_) && inner_.restart(); }
+  void compile() override { inner_.compile(); }
+  StepCode step_code() const override {
+    StepCode code = inner_.step_code();
+    for (StepCode::Part& part : code.parts) part.numbers.clear();  // its own, not the model's
+    return code;
+  }
   std::int64_t advance(std::int64_t samples, double* rows) override { return inner_.advance(samples, rows); }
   void set_input(int input, double value) override { inner_.set_input(input, value); }
   std::optional<double> ended() const override { return inner_.ended(); }
@@ -71,6 +92,7 @@ class MinimalFixedStep : public Integrator {
   }
 
  private:
+  const Problem& full_;
   MinimalProblem minimal_;
   WholeIntegrator inner_;
 };

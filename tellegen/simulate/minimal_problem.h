@@ -14,12 +14,16 @@ struct MinimalProblem {
   explicit MinimalProblem(const Problem& full, Size size = Size::written_out);
   MinimalProblem(const MinimalProblem&) = delete;
   MinimalProblem& operator=(const MinimalProblem&) = delete;
+  bool restart(const Problem& full);  // with the numbers and initial values it has now; false: build another
   void totals_as_states();  // for explicit methods: Problem::totals are states behind the form's own
   std::size_t own_states() const { return form.state_rates.size(); }
   const EquationSystem* full;  // what the form was made of
   MinimalForm form;
   EquationSystem system;  // the form as a system: columns are states, then unknowns
   Problem problem;        // on that system
+
+ private:
+  void begin(const Problem& full);
 };
 
 // The domain of a differentiated variable that is an edge's; empty where it is one of a component's own.

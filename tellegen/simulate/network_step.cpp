@@ -7,15 +7,14 @@
 #include <limits>
 
 #include "tellegen/equations/explain.h"
+#include "tellegen/program/compile_cache.h"
 #include "tellegen/simulate/discrete.h"
 
 namespace tellegen {
 namespace {
 
 constexpr int sections = 6, recovery = 5;
-// No change larger than this is put down to rounding. In the tiniest steps to an event differences of values
-// are mostly that.
-constexpr double rounding_floor = 1e-6;
+// In the tiniest steps to an event differences of values are mostly rounding.
 double rounding_floor_of(const Scheme& scheme, double step) {
   return rounding_floor * std::max(1.0, 1e-5 * scheme.alpha * step);
 }
@@ -391,9 +390,56 @@ void NetworkStep::store(StepState& state) {
   }
 }
 
-bool NetworkStep::compile() {
+void NetworkStep::set_histories(std::span<const double> histories) {
+  pending_ = false;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Group& group = system_.groups[g];
+    for (std::size_t k = 0; k < group.rated.size(); ++k) {
+      double* past = groups_[g].batch.array(groups_[g].past[k][0]);
+      for (std::int32_t m = 0; m < group.size(); ++m) past[m] = histories[group.first_rate[m] + k];
+    }
+  }
+}
+
+void NetworkStep::values(std::span<double> values) const {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Group& group = system_.groups[g];
+    for (std::size_t k = 0; k < group.rated.size(); ++k) {
+      const double* now = const_cast<GroupStep&>(groups_[g]).batch.array(groups_[g].new_value[k]);
+      for (std::int32_t m = 0; m < group.size(); ++m) values[group.first_rate[m] + k] = now[m];
+    }
+  }
+}
+
+std::size_t NetworkStep::iterate_count() const {
+  std::size_t count = 0;
+  for (const GroupStep& g : groups_)
+    count += (g.iterates.size() + g.previous.size()) * static_cast<std::size_t>(g.batch.members());
+  return count;
+}
+
+template <class Visit>
+void NetworkStep::each_iterate(Visit visit) {
+  for (const bool limited : {false, true})
+    for (GroupStep& g : groups_)
+      for (std::int32_t m = 0; m < g.batch.members(); ++m)
+        for (std::int32_t reg : limited ? g.new_limited : g.new_iterate) visit(g.batch.array(reg)[m]);
+}
+
+void NetworkStep::iterates(std::span<double> values) const {
+  double* to = values.data();
+  const_cast<NetworkStep*>(this)->each_iterate([&](double& value) { *to++ = value; });
+}
+
+void NetworkStep::set_iterates(std::span<const double> values) {
+  const double* from = values.data();
+  each_iterate([&](double& value) { value = *from++; });
+}
+
+bool NetworkStep::compile(bool only_if_cached) {
   std::string source;
   for (std::size_t g = 0; g < groups_.size(); ++g) source += groups_[g].batch.c_source(fmt::format("g{}", g));
+  if (only_if_cached && !is_compiled_already(source)) return false;
   const auto code = compile_c(source);
   if (!code) return false;
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].batch.use(code, fmt::format("g{}", g));

@@ -26,7 +26,7 @@ class NetworkStep {
  public:
   NetworkStep(const Network& network, const Storage& storage, const Scheme& scheme,
               std::span<const Expr> outputs, const StepState& state, const StepOptions& options);
-  bool compile();
+  bool compile(bool only_if_cached = false);
 
   struct Result {
     bool converged = true;
@@ -40,6 +40,13 @@ class NetworkStep {
   void updates(double t, std::span<double> to);  // what they should become, after a step
   void load(const StepState& state);
   void store(StepState& state);
+  // For whoever keeps values and formula (implicit_stage.h): the one past value of each differentiated
+  // variable is its history. Iterates come first, then the limited arguments of exponentials.
+  void set_histories(std::span<const double> histories);
+  void values(std::span<double> values) const;
+  std::size_t iterate_count() const;
+  void iterates(std::span<double> values) const;
+  void set_iterates(std::span<const double> values);
   std::string largest_change() const;  // after a step that did not converge
   // With StepOptions::record only, after a step: the columns of the tableau that are wanted, and the rates,
   // all or some, as the formula has them (before any projection).
@@ -66,6 +73,8 @@ class NetworkStep {
     };
     std::vector<Stamp> stamps;
   };
+  template <class Visit>
+  void each_iterate(Visit visit);
   void build_group(std::size_t g, PatternBuilder& pattern);
   void place(const StepState& state);
   void set_order();

@@ -25,10 +25,13 @@
 #include "tellegen/program/rk4_loop.h"
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/minimal_problem.h"
+#include "tellegen/simulate/source_jumps.h"
 #include "tellegen/symbolic/common.h"
 
 namespace tellegen {
 namespace {
+
+constexpr double least_part = 1e-6;  // of a step: nothing is shorter
 
 class IteratedRk4 : public Integrator {
  public:
@@ -37,6 +40,7 @@ class IteratedRk4 : public Integrator {
         states_(minimal_.form.states.size()),
         unknowns_(minimal_.form.unknowns.size()),
         schedule_(minimal_.system, minimal_.problem.step),
+        jumps_(*full.system, minimal_.problem.step, minimal_.problem.options.stop),
         batch_(make_batch()),
         held_(minimal_.problem.initial.held),
         updates_(held_.size()) {
@@ -71,15 +75,7 @@ class IteratedRk4 : public Integrator {
     for (std::int64_t sample = 0; sample < samples; ++sample) {
       for (std::int64_t k = 0; k < problem.stride; ++k) {
         const double t = h * static_cast<double>(statistics_.steps);
-        if (!slope(t, z_, slope_[0])) return sample;
-        move(0.5 * h, slope_[0]);
-        if (!slope(t + 0.5 * h, stage_, slope_[1])) return sample;
-        move(0.5 * h, slope_[1]);
-        if (!slope(t + 0.5 * h, stage_, slope_[2])) return sample;
-        move(h, slope_[2]);
-        if (!slope(t + h, stage_, slope_[3])) return sample;
-        for (std::size_t i = 0; i < states_; ++i)
-          z_[i] += h / 6 * (slope_[0][i] + 2 * slope_[1][i] + 2 * slope_[2][i] + slope_[3][i]);
+        if (!take_in_parts(t, t + h)) return sample;
         ++statistics_.steps;
         if (schedule_.empty()) continue;
         // Outputs belong to the values before an event, as in the other fixed-step methods.
@@ -177,6 +173,33 @@ class IteratedRk4 : public Integrator {
     return false;
   }
 
+  // Where sources jump within it or at its end, with the values before the jump.
+  bool take_in_parts(double t, double end) {
+    const double h = minimal_.problem.step;
+    while (jumps_.next() <= end + least_part * h) {
+      const double jump = jumps_.next();
+      if (jump > t + least_part * h && jumps_.jumps()) {
+        if (!take(t, jumps_.before(jump) - t)) return false;
+        t = jump;
+      }
+      jumps_.pass();
+    }
+    return t >= end - least_part * h || take(t, end - t);
+  }
+
+  bool take(double t, double h) {
+    if (!slope(t, z_, slope_[0])) return false;
+    move(0.5 * h, slope_[0]);
+    if (!slope(t + 0.5 * h, stage_, slope_[1])) return false;
+    move(0.5 * h, slope_[1]);
+    if (!slope(t + 0.5 * h, stage_, slope_[2])) return false;
+    move(h, slope_[2]);
+    if (!slope(t + h, stage_, slope_[3])) return false;
+    for (std::size_t i = 0; i < states_; ++i)
+      z_[i] += h / 6 * (slope_[0][i] + 2 * slope_[1][i] + 2 * slope_[2][i] + slope_[3][i]);
+    return true;
+  }
+
   void move(double by, const std::vector<double>& slope) {
     for (std::size_t i = 0; i < states_; ++i) stage_[i] = z_[i] + by * slope[i];
   }
@@ -234,6 +257,7 @@ class IteratedRk4 : public Integrator {
   std::size_t states_, unknowns_, slope_root_ = 0, output_root_ = 0, limited_root_ = 0, exponentials_ = 0,
                                   previous_input_ = 0, update_root_ = 0;
   Schedule schedule_;
+  SourceJumps jumps_;
   Batch batch_;
   std::vector<double> held_, updates_;
   std::vector<double> z_, stage_, slope_[4];
@@ -346,8 +370,8 @@ class ExplicitRk4 : public Integrator {
     control_.rows = rows;
     const std::int64_t first = control_.index, last = first + samples * problem.stride;
     while (control_.index < last && !control_.stopped) {
-      control_.steps = std::min(last, schedule_.next_due()) - control_.index;
-      if (!loop_.run(control_)) {
+      control_.steps = before_jump(std::min(last, schedule_.next_due())) - control_.index;
+      if (control_.steps > 0 ? !loop_.run(control_) : !run_in_parts()) {
         failure_ = fmt::format(
             "Newton's iteration did not converge at t = {:.9g} s: rk4 is explicit and steps too far for "
             "stiff parts such "
@@ -355,13 +379,13 @@ class ExplicitRk4 : public Integrator {
             control_.step * static_cast<double>(control_.index), stable_step_text());
         break;
       }
-      if (schedule_.empty()) continue;
+      if (schedule_.empty() || ended_) continue;
       for (std::size_t k = 0; k < updates_.size(); ++k) updates_[k] = loop_.registers()[update_registers_[k]];
       if (control_.stopped || !schedule_.take(control_.index, updates_, held_)) continue;
       ++events_;
       hold();
     }
-    if (control_.stopped) ended_ = control_.step * static_cast<double>(control_.index);
+    if (control_.stopped && !ended_) ended_ = control_.step * static_cast<double>(control_.index);
     const auto width = static_cast<std::int64_t>(problem.outputs.size());
     const std::int64_t done = (control_.index - (ended_ ? 1 : 0) - first) / problem.stride;
     for (std::int64_t row = 0; row < done + (ended_ ? 1 : 0); ++row) {
@@ -378,6 +402,15 @@ class ExplicitRk4 : public Integrator {
   void set_input(int input, double value) override {
     held_[minimal_->problem.external[input]] = value;
     hold();
+  }
+  StepCode step_code() const override {
+    if (!schedule_.empty() || !jumps_.empty())
+      return {.refused = "it has events: something switches, is sampled or jumps"};
+    StepCode code;
+    code.parts.push_back(loop_.part(control_));
+    for (const std::int32_t input : minimal_->problem.external)
+      code.parts[0].inputs.push_back(held_registers_[input]);
+    return code;
   }
   std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
@@ -408,6 +441,7 @@ class ExplicitRk4 : public Integrator {
       : minimal_(std::move(minimal)),
         iterated_(form.iterated.size()),
         schedule_(minimal_->system, minimal_->problem.step),
+        jumps_(*minimal_->full, minimal_->problem.step, minimal_->problem.options.stop),
         held_(minimal_->problem.initial.held),
         updates_(held_.size()),
         held_registers_(built.held),
@@ -433,6 +467,48 @@ class ExplicitRk4 : public Integrator {
     loop_.start(start);
     if (problem.options.compile) loop_.compile();
     loop_.prepare();
+  }
+
+  // How far whole steps go: to the one in which a source jumps, or to `last`. Jumps at the end of a step are
+  // the loop's; slow parts count whole steps, and go over all others.
+  std::int64_t before_jump(std::int64_t last) {
+    if (minimal_->problem.options.slow_steps > 1) return last;
+    for (;; jumps_.pass()) {
+      const double steps = jumps_.next() / control_.step;
+      if (!(steps < static_cast<double>(last))) return last;
+      if (std::abs(steps - std::round(steps)) > least_part && jumps_.jumps())
+        return static_cast<std::int64_t>(steps);
+    }
+  }
+
+  // One step, in parts: each but the last ends just before a jump, and the next begins with new slopes.
+  bool run_in_parts() {
+    const double h = control_.step, end = h * static_cast<double>(control_.index + 1);
+    double t = h * static_cast<double>(control_.index);
+    Rk4Control part = control_;
+    part.stride = std::numeric_limits<std::int32_t>::max();
+    part.steps = 1;
+    bool good = true;
+    for (bool whole = false; good && !whole && !part.stopped;) {
+      whole = before_jump(control_.index + 1) > control_.index;
+      part.origin = t;
+      part.step = (whole ? end : jumps_.before(jumps_.next())) - t;
+      part.index = 0;
+      if (whole) part.stride = control_.stride, part.phase = control_.phase;
+      good = loop_.run(part);
+      if (!whole) {
+        t = jumps_.next();
+        jumps_.pass();
+        part.fresh = 1;
+      }
+      if (part.stopped) ended_ = whole ? end : t;
+    }
+    part.step = h;
+    part.origin = 0.0;
+    part.stride = control_.stride;
+    part.index = control_.index + (good ? 1 : 0);
+    control_ = part;
+    return good;
   }
 
   void hold() {
@@ -638,6 +714,7 @@ class ExplicitRk4 : public Integrator {
   std::unique_ptr<MinimalProblem> minimal_;
   std::size_t iterated_;
   Schedule schedule_;
+  SourceJumps jumps_;
   std::vector<double> held_, updates_;
   std::vector<std::int32_t> held_registers_, update_registers_;
   Rk4Loop loop_;

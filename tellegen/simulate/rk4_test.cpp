@@ -30,6 +30,33 @@ c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
   EXPECT_LT(run.largest_error("a.v", [](double t) { return 4 * t * t * t - 3 * t * t * t * t; }), 1e-14);
 }
 
+// Inside a step and at the end of one; in formulas, and where a junction beside it is iterated on.
+TEST(Rk4, keeps_its_order_where_a_source_jumps) {
+  for (const std::string junction : {"", R"toml(
+v2 = { kind = "electrical.voltage_source", p = "x", n = "datum", V = 1 }
+r2 = { kind = "electrical.resistor", p = "x", n = "y", R = 1 }
+d2 = { kind = "electrical.diode", p = "y", n = "datum" }
+)toml"})
+    for (const double jump : {0.3337, 0.5}) {
+      const std::string model = R"toml(
+v = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "if(t < JUMP, 1, -1)" }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = 1 }
+c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.5, v0 = 0 }
+)toml" + junction;
+      std::string text = model;
+      text.replace(text.find("JUMP"), 4, std::to_string(jump));
+      double error[2];
+      for (int k = 0; k < 2; ++k)
+        error[k] = TestRun(text.c_str(), options_of("rk4", 2.0, 0.1 / (1 << k)), {"b.v"})
+                       .largest_error("b.v", [&](double t) {
+                         const double before = 1 - std::exp(-2 * std::min(t, jump));
+                         return t <= jump ? before : -1 + (before + 1) * std::exp(-2 * (t - jump));
+                       });
+      EXPECT_GT(std::log2(error[0] / error[1]), 3.5) << jump << junction;
+      EXPECT_LT(error[0], 3e-5) << jump << junction;
+    }
+}
+
 TEST(Rk4, compiled_and_interpreted_agree_to_the_last_bit) {
   SimulationOptions options = options_of("rk4", 1.0, 0.01);
   const std::vector<std::string> outputs{"n6.v", "l2.i", "e1.i"};

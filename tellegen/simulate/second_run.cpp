@@ -67,11 +67,13 @@ std::vector<SecondRun> second_runs(const EquationSystem& system, const Simulatio
   other.slow.clear();
   other.slow_steps = 1;
   other.form = "auto";
-  if (adaptive) {
+  if (adaptive && (options.method == "adaptive-ida" || has_adaptive())) {
+    other.method = options.method == "adaptive" ? "adaptive-ida" : "adaptive";
+  } else if (adaptive) {
     other.method = "bdf2";
     other.step = std::min(step, base.sample);
   } else {
-    other.method = has_adaptive() ? "adaptive" : traits_of(options.method).projects ? "bdf2" : "tr";
+    other.method = "adaptive";
     other.tolerance = std::min(options.tolerance, 1e-6);
   }
   take("method " + other.method, other, tolerance);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "tellegen/equations/renumber.h"
 #include "tellegen/graph/faults.h"
 #include "tellegen/model/observers.h"
 #include "tellegen/model/units.h"
@@ -30,6 +31,11 @@ void check_size(const Model& model, std::int64_t rows, std::int64_t width) {
        fmt::format("{} rows of {} outputs take {:.3g} GB, and this machine has {:.3g} GB of memory", rows,
                    width, 1e-9 * needed, 1e-9 * memory),
        {"give a longer sample interval (--sample), or fewer outputs (--outputs)"}});
+}
+
+bool has_conditions(const Model& model) {
+  return std::any_of(model.initial.begin(), model.initial.end(),
+                     [](const ModelInitial& initial) { return static_cast<bool>(initial.condition); });
 }
 
 }  // namespace
@@ -69,7 +75,7 @@ SimulationOptions complete_options(const Model& model, SimulationOptions given) 
   if (given.slow.empty()) given.slow = said.slow;
   if (given.slow_steps == 0) given.slow_steps = said.slow_steps.value_or(1);
   if (given.tolerance == unset.tolerance) given.tolerance = said.tolerance.value_or(unset.tolerance);
-  if (given.method.empty()) given.method = said.method.value_or("bdf3");
+  if (given.method.empty()) given.method = said.method.value_or(given.step > 0.0 ? "bdf3" : "adaptive");
   if (given.form.empty()) given.form = said.form.value_or("auto");
   if (given.start.empty()) given.start = said.start.value_or("trapezoidal");
 
@@ -110,6 +116,9 @@ SimulationOptions complete_options(const Model& model, SimulationOptions given) 
   if (!(given.tolerance > 0.0)) wrong("tolerance must be positive", {});
   if (given.sample > given.stop && given.stop > 0.0)
     wrong("the sample interval is longer than the simulation", {});
+  if (given.step > given.stop * (1 + 1e-9) && given.stop > 0.0)
+    wrong(fmt::format("the step of {:g} s is longer than the simulation of {:g} s", given.step, given.stop),
+          {"shorten the step, or leave it out: without one the method is adaptive and chooses its steps"});
   if (!faults.empty()) throw ModelError(std::move(faults));
   return given;
 }
@@ -204,6 +213,12 @@ std::int64_t sample_count(const Problem& problem) {
 void Simulation::prepare(const EquationSystem& system, const SimulationOptions& options) {
   if (outputs_.empty()) outputs_ = default_outputs(system, false);
   problem_ = prepare_problem(system, options, outputs_);
+  if (options.restarts && owned_) {
+    std::vector<Expr> formulas;
+    for (const OutputColumn& o : outputs_) formulas.push_back(o.value);
+    baked_ = std::make_unique<BakedNumbers>(system, formulas);
+    tableau_ = std::make_unique<Tableau>(system);
+  }
   if (options.balance != Balance::off) {
     // Sums over all edges in every row are felt where rows are many and steps between them few.
     const bool powers = problem_.stride >= 10 || sample_count(problem_) <= 5000;
@@ -213,6 +228,20 @@ void Simulation::prepare(const EquationSystem& system, const SimulationOptions& 
   for (const IntegratorEntry& e : integrators())
     if (e.name == options.method)
       integrator_ = is_algebraic(problem_) ? make_algebraic(problem_) : e.make(problem_);
+}
+
+bool Simulation::restart(double stop) {
+  const Model& model = *problem_.system->model;
+  // Conditions and redundant storage have numbers in their formulas.
+  if (!baked_ || !baked_->same(model) || account_ || !problem_.storage.redundant.empty() ||
+      !model.steady.empty() || has_conditions(model) || !renumber(*owned_))
+    return false;
+  problem_.options.stop = stop;
+  std::vector<double> held;
+  for (const Discrete& d : owned_->discrete) held.push_back(d.start);
+  tableau_->hold(held);
+  problem_.initial = find_initial_state(*tableau_, problem_.storage);
+  return integrator_->restart();
 }
 
 void Simulation::first_row(double* row) const {

@@ -54,6 +54,10 @@ class Simulation {
              std::vector<OutputColumn> outputs);
   ~Simulation();
   SimulationResult run(const Progress& progress = {});
+  // Makes ready for another run, with the numbers that the model has now (set_parameters) and this end. False
+  // where what was built does not fit them: then build another. Only a simulation of a model, with
+  // SimulationOptions::restarts. Throws as the constructor does.
+  bool restart(double stop);
   const Problem& problem() const { return problem_; }
   const EquationSystem& system() const { return *problem_.system; }
 
@@ -66,6 +70,8 @@ class Simulation {
  private:
   void prepare(const EquationSystem& system, const SimulationOptions& options);
   std::unique_ptr<EquationSystem> owned_;
+  std::unique_ptr<class Tableau> tableau_;  // with `restarts`: for the initial values of all runs
+  std::unique_ptr<class BakedNumbers> baked_;
   Problem problem_;
   std::vector<OutputColumn> outputs_;
   std::optional<EnergyAccount> account_;

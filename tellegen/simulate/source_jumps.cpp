@@ -32,7 +32,8 @@ bool may_jump(Expr node) {
 
 }  // namespace
 
-SourceJumps::SourceJumps(const EquationSystem& system, double step, double stop) : step_(step) {
+SourceJumps::SourceJumps(const EquationSystem& system, double step, double stop, bool kinks)
+    : step_(step), kinks_(kinks) {
   time_ = system.model->pool->symbol("t");
   for (const Group& group : system.groups) {
     ExprMap<int> slot;  // of numbers that stay: discrete variables change
@@ -136,6 +137,7 @@ double SourceJumps::next_in_table(const Source& source, Expr lookup, double afte
        x != table.x.end(); ++x) {
     const double at = (*x - offset) / slope;
     if (at >= piece->until) break;
+    if (kinks_ && table.x.size() <= most) return at;
     if (std::abs(table.value(*x + slope * moment * step_) - table.value(slope * before(at) + offset)) >
         least * size)
       return at;

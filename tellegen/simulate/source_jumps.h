@@ -16,8 +16,9 @@ namespace tellegen {
 
 class SourceJumps {
  public:
-  // `stop`: how far to look for the size of a function. The system must outlive this.
-  SourceJumps(const EquationSystem& system, double step, double stop);
+  // `stop`: how far to look for the size of a function. `kinks`: next() is also at the points of tables. The
+  // system must outlive this.
+  SourceJumps(const EquationSystem& system, double step, double stop, bool kinks = false);
   bool empty() const { return sources_.empty(); }
   double next() const { return next_; }  // when one may jump; infinity: never again
   bool jumps() const;                    // whether one does, at next()
@@ -39,6 +40,7 @@ class SourceJumps {
 
   Expr time_;
   double step_;
+  bool kinks_;
   std::vector<Source> sources_;
   double next_ = std::numeric_limits<double>::infinity();
 };

@@ -26,8 +26,12 @@ struct StepOptions {
   bool keep_all_past = false;  // keep earlier values even if the formula does not need them (start-up)
   bool events = false;         // formula and step may change (set_scheme), discrete variables may
   bool refactor = false;       // eliminate in every iteration, although the tangent is constant
+  bool restarts = false;       // may be run again with other numbers
+  bool any_length = false;     // alpha changes by orders of magnitude while it runs
   bool record = false;         // every column and rate may be asked for after a step
 };
+
+constexpr double rounding_floor = 1e-6;  // no change larger than this is put down to rounding
 
 // How far Newton is from done, 1 = tolerance, as an expression for the step programs.
 //

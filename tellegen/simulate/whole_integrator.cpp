@@ -34,7 +34,7 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
       network_(std::move(network)),
       plan_(plan_method(problem.options, problem.step)),
       state_(start_with_totals(network_, problem)),
-      events_(problem, plan_, *this, state_),
+      events_(std::make_unique<EventSteps>(problem, plan_, static_cast<StepExecutor&>(*this), state_)),
       scheme_(plan_.scheme),
       aside_(problem.outputs.size()) {
   StepOptions options;
@@ -42,7 +42,8 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
   options.tolerance = problem.options.tolerance;
   options.project = plan_.project;
   options.refactor = problem.options.refactor;
-  options.events = !events_.empty();
+  options.restarts = problem.options.restarts;
+  options.events = !events_->empty();
   followed_steps_ = followed_of(problem);
   if (plan_.start_steps > 0 && !options.events) {
     // A handful of steps: not worth a compiler's time.
@@ -58,10 +59,49 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
   step_ = make(problem.totals);
   if (followed_steps_ > 0) unfollowed_ = make({});
   if (problem.options.compile) (unfollowed_ ? unfollowed_ : step_)->loop().compile();
-  if (options.events) starting_ = plan_.start_steps;
-  control_.step = problem.step;
-  control_.stride = problem.stride;
-  control_.fixed_iterations = problem.options.iterations;
+  begin();
+}
+
+void WholeIntegrator::begin() {
+  if (!events_->empty()) starting_ = plan_.start_steps;
+  control_ = {};
+  control_.step = problem_.step;
+  control_.stride = problem_.stride;
+  control_.fixed_iterations = problem_.options.iterations;
+  failure_.clear();
+}
+
+bool WholeIntegrator::restart() {
+  if (followed_steps_ > 0 || !problem_.totals.empty()) return false;  // nobody asks for it
+  state_ = start_with_totals(network_, problem_);
+  // When sources jump follows from numbers too.
+  const bool had_events = !events_->empty();
+  events_ = std::make_unique<EventSteps>(problem_, plan_, static_cast<StepExecutor&>(*this), state_);
+  if (events_->empty() == had_events) return false;
+  if (start_ && !start_->restart(network_, state_)) return false;
+  if (!step_->restart(network_, state_)) return false;
+  scheme_ = plan_.scheme;
+  begin();
+  return true;
+}
+
+StepCode WholeIntegrator::step_code() const {
+  if (!events_->empty()) return {.refused = "it has events: something switches, is sampled or jumps"};
+  StepCode code;
+  const auto add = [&](const WholeStep& step) {
+    StepCode::Part part = step.part(control_);
+    std::vector<std::int32_t> held = std::move(part.inputs);
+    part.inputs.clear();
+    for (const std::int32_t input : problem_.external) part.inputs.push_back(held[input]);
+    code.parts.push_back(std::move(part));
+  };
+  if (start_) {
+    add(*start_);
+    code.parts[0].steps = plan_.start_steps;
+    code.parts[0].hand_over = start_->hand_over(*step_);
+  }
+  add(*step_);
+  return code;
 }
 
 void WholeIntegrator::set_input(int input, double value) {
@@ -123,22 +163,22 @@ bool WholeIntegrator::run_with_events(std::int64_t steps) {
         control_.rows += width;
       }
     };
-    if (const double to = time(control_.index + 1); events_.jumps(to)) {
+    if (const double to = time(control_.index + 1); events_->jumps(to)) {
       const Scheme scheme = starting_ > 0 ? trapezoidal(problem_.step) : plan_.scheme;
-      if (!events_.jump(control_.index + 1, scheme, to)) return false;
+      if (!events_->jump(control_.index + 1, scheme, to)) return false;
       count_step();
-      if (events_.ended()) return true;
+      if (events_->ended()) return true;
       row_ = aside_.data();
-      events_.update(control_.index, to);
+      events_->update(control_.index, to);
       failure_.clear();
       continue;
     }
-    if (events_.restarting()) {
-      if (!events_.restart(time(control_.index + 1))) return false;
+    if (events_->restarting()) {
+      if (!events_->restart(time(control_.index + 1))) return false;
       count_step();
     } else {
       use(starting_ > 0 ? trapezoidal(problem_.step) : plan_.scheme, problem_.step);
-      std::int64_t wanted = std::min(last, events_.next_due()) - control_.index;
+      std::int64_t wanted = std::min(last, events_->next_due()) - control_.index;
       if (starting_ > 0) wanted = std::min<std::int64_t>(wanted, starting_);
       if (unfollowed_) wanted = std::min(wanted, followed_steps_ - control_.index);
       const std::int64_t before = control_.index;
@@ -146,16 +186,16 @@ bool WholeIntegrator::run_with_events(std::int64_t steps) {
       starting_ = std::max(0, starting_ - static_cast<int>(control_.index - before));
     }
     const double t = time(control_.index);
-    if (events_.again(t)) {
+    if (events_->again(t)) {
       // Every part writes the row of this sample, or of the coming one; the last one stays.
       row_ = control_.phase == 0 ? control_.rows - width : control_.rows;
-      if (!events_.locate(control_.index, t)) return false;
-      if (events_.ended()) return true;
+      if (!events_->locate(control_.index, t)) return false;
+      if (events_->ended()) return true;
     } else {
-      events_.keep(scheme_, t);
+      events_->keep(scheme_, t);
     }
     row_ = aside_.data();
-    events_.update(control_.index, t);
+    events_->update(control_.index, t);
     failure_.clear();  // what only looked ahead may fail
   }
   return true;
@@ -186,7 +226,7 @@ std::int64_t WholeIntegrator::advance(std::int64_t samples, double* rows) {
   control_.rows = rows;
   const std::int64_t first = control_.index, steps = samples * problem_.stride;
   const auto width = static_cast<std::int64_t>(problem_.outputs.size());
-  events_.empty() ? run_plain(steps) : run_with_events(steps);  // failure_ says why they stop
+  events_->empty() ? run_plain(steps) : run_with_events(steps);  // failure_ says why they stop
   const std::int64_t done = (control_.index - (ended() ? 1 : 0) - first) / problem_.stride;
   for (std::int64_t row = 0; row < done + (ended() ? 1 : 0); ++row) {
     const std::string wrong =
@@ -228,8 +268,8 @@ Statistics WholeIntegrator::statistics() const {
   s.iterations = control_.iterations;
   s.worst_iterations = control_.worst;
   s.unknowns = network_.size();
-  s.events = events_.events();
-  s.chatter = events_.chatter();
+  s.events = events_->events();
+  s.chatter = events_->chatter();
   s.executor = step_->loop().compiled() ? "whole step, compiled" : "whole step, interpreted";
   return s;
 }

@@ -15,13 +15,17 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   // Takes the network along: outputs and messages refer to it.
   WholeIntegrator(const Problem& problem, Network network);
   std::int64_t advance(std::int64_t samples, double* rows) override;
+  bool restart() override;
+  void compile() override { step_->loop().compile(); }
   void set_input(int input, double value) override;
-  std::optional<double> ended() const override { return events_.ended(); }
+  StepCode step_code() const override;
+  std::optional<double> ended() const override { return events_->ended(); }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override;
   Totals totals() const override;
 
  private:
+  void begin();
   bool run(WholeStep& step, StepLoopControl& control, std::int64_t steps);
   bool run_plain(std::int64_t steps);
   bool run_with_events(std::int64_t steps);
@@ -38,7 +42,7 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   Network network_;
   MethodPlan plan_;
   StepState state_;
-  EventSteps events_;
+  std::unique_ptr<EventSteps> events_;
   std::unique_ptr<WholeStep> start_, step_;
   // Totals cost up to a quarter of a small step: of a long run only its first steps keep them, and this takes
   // over.

@@ -126,6 +126,7 @@ class WholeStepBuilder {
     step.time = input_register.at(time_);
     step.renew_time = input_register.at(renewal_);
     if (error_root >= 0) step.error = reg(error_root);
+    step.rounding = rounding_floor / options_.tolerance;
     if (options_.refactor) step.reload = input_register.at(alpha_);
     registers.alpha = input_register.at(alpha_);
     registers.step = input_register.at(step_);
@@ -182,6 +183,16 @@ class WholeStepBuilder {
     return step;
   }
 
+  // The smallest pivot of the elimination, each measured as it was chosen: in its row and column.
+  Program pivots() {
+    std::vector<ProgramInput> inputs = inputs_;
+    for (ProgramInput& input : inputs) input.section = 0;
+    const ProgramRoot smallest{smallest_pivot_, 0};
+    return make_program(pool_, inputs, list_.list(), std::span(&smallest, 1), 1);
+  }
+
+  std::vector<WholeStep::Number> numbers;
+
   void fill_inputs(std::span<double> registers) const {
     for (std::size_t k = 0; k < inputs_.size(); ++k)
       if (const auto value = numbers_.find(inputs_[k].symbol); value != numbers_.end())
@@ -202,6 +213,8 @@ class WholeStepBuilder {
   void declare_inputs(const StepState& state) {
     const int alpha_section = options_.refactor ? 2 : 0;
     alpha_ = input("~alpha", alpha_section, scheme_.alpha);
+    if (options_.any_length) switched_[alpha_] = 1e-4 * scheme_.alpha;
+    two_points_ = options_.any_length || !system_.discrete.empty();
     time_ = input("t", 1, 0.0);
     renewal_ = input("~renewal", 5, 0.0);
     step_ = input("~step", 0, options_.step);
@@ -266,7 +279,7 @@ class WholeStepBuilder {
     if (section_.contains(symbol) || symbol.is_number()) return;
     section_[symbol] = section_of(value);
     numbers_[symbol] = evaluate(value, numbers_);
-    if (!held_.empty()) switched_[symbol] = evaluate(value, switched_);
+    if (two_points_) switched_[symbol] = evaluate(value, switched_);
   }
 
   int section_of(Expr e) const {
@@ -284,10 +297,14 @@ class WholeStepBuilder {
     ExprMap<Expr> rename;
     rename[form.alpha] = alpha_;
     // A parameter that is zero is structure: no delay, no damping, no phase cost nothing.
-    for (std::size_t p = 0; p < group.parameters.size(); ++p)
-      rename[group.parameters[p]] = group.values[p][m] == 0.0
-                                        ? pool_.number(0)
-                                        : input(fmt::format("~p{}.{}.{}", g, m, p), 0, group.values[p][m]);
+    const auto number_count = group.parameters.size() - group.held.size();
+    for (std::size_t p = 0; p < number_count; ++p) {
+      const double value = group.values[p][m];
+      numbers.push_back({g, static_cast<std::int32_t>(p), m,
+                         value == 0.0 ? -1 : static_cast<std::int32_t>(inputs_.size())});
+      rename[group.parameters[p]] =
+          value == 0.0 ? pool_.number(0) : input(fmt::format("~p{}.{}.{}", g, m, p), 0, value);
+    }
     for (std::size_t k = 0; k < system_.discrete.size() && !group.held.empty(); ++k)
       if (const Discrete& d = system_.discrete[k]; d.group == g && d.member == m)
         rename[group.parameters[held_slot(system_, d)]] = held_[k];
@@ -377,16 +394,19 @@ class WholeStepBuilder {
     matrix_.resize(n);
     constant_.resize(n, pool_.number(0));
     std::vector<Expr> right(n);
+    join_storage();
     for (std::int32_t i = 0; i < n; ++i) {
       right[i] = define(-constant_[i]);
       for (auto& [j, e] : matrix_[i]) e = define(e);
     }
     std::vector<char> row_done(n, 0), column_done(n, 0);
+    smallest_pivot_ = pool_.number(1);
     std::vector<std::pair<std::int32_t, std::int32_t>> order;
     std::vector<Expr> inverse(n);
     for (std::int32_t step = 0; step < n; ++step) {
       const auto [row, column] = choose_pivot(row_done);
       if (row < 0) throw SimulationError(singular_message(column_done), 0.0);
+      if (options_.restarts) measure_pivot(row_done, row, column);
       order.push_back({row, column});
       row_done[row] = column_done[column] = 1;
       inverse[row] = define(pow(matrix_[row].at(column), -1.0));
@@ -408,18 +428,76 @@ class WholeStepBuilder {
       const auto [row, column] = *step;
       std::vector<Expr> terms{right[row]};
       for (const auto& [j, e] : matrix_[row])
-        if (j != column) terms.push_back(-(e * unknown(j)));
+        if (j != column) terms.push_back(-(e * solved(j)));
       const Expr value = pool_.add(terms) * inverse[row];
-      list_.assign(unknown(column), value);
-      note(unknown(column), value);
+      list_.assign(solved(column), value);
+      note(solved(column), value);
     }
+    for (const auto& [node, parent] : joined_) {
+      const Expr value = solved(node) + unknown(parent);
+      list_.assign(unknown(node), value);
+      note(unknown(node), value);
+    }
+  }
+
+  // Where junctions block, nothing but their leakage may hold a part of the network whose nodes are joined by
+  // a capacitor, and in the balances of its nodes that leakage drowns in the capacitor's companion form. So
+  // the capacitor's own across variable becomes the unknown in place of the potential at its far end, and the
+  // balance of its near end becomes that of both: there the capacitor cancels before any number is put in.
+  void join_storage() {
+    const auto exponential = [](const NetworkGroup& g) { return !g.form.exponentials.empty(); };
+    if (std::none_of(network_.groups.begin(), network_.groups.end(), exponential)) return;
+    const auto unknown_of = [&](NodeIndex node) {
+      const std::int32_t column = system_.node_column(node);
+      return column < 0 ? -1 : network_.unknown_of[column];
+    };
+    for (const NodeIndex node : system_.tree.order) {  // from the root
+      const EdgeIndex up = system_.tree.up[node.value];
+      if (up.value < 0 || system_.graph.edges[up.value].edge_class != EdgeClass::across_storage) continue;
+      const std::int32_t near = unknown_of(system_.tree.parent[node.value]), far = unknown_of(node);
+      if (near >= 0 && far >= 0) joined_.push_back({far, near});
+    }
+    for (auto pair = joined_.rbegin(); pair != joined_.rend(); ++pair) {
+      const auto [far, near] = *pair;
+      const auto add = [&](std::map<std::int32_t, Expr>& row, std::int32_t column, Expr value) {
+        const auto [at, is_new] = row.try_emplace(column, value);
+        if (!is_new) at->second = at->second + value;
+        if (at->second.is_number(0)) row.erase(at);
+      };
+      for (auto& row : matrix_)
+        if (const auto at = row.find(far); at != row.end()) add(row, near, at->second);
+      for (const auto& [column, value] : matrix_[far]) add(matrix_[near], column, value);
+      constant_[near] = constant_[near] + constant_[far];
+    }
+  }
+  // What the elimination finds in place of a potential: itself, or the across variable of joined storage.
+  Expr solved(std::int32_t u) {
+    const bool joined =
+        std::any_of(joined_.begin(), joined_.end(), [&](const auto& pair) { return pair.first == u; });
+    return joined ? pool_.symbol(fmt::format("~y{}", u)) : unknown(u);
+  }
+
+  // As choose_pivot() looks at it, for numbers to come.
+  void measure_pivot(const std::vector<char>& row_done, std::int32_t row, std::int32_t column) {
+    const auto size_in_row = [&](std::int32_t i) {
+      Expr largest = pool_.number(0);
+      for (const auto& [j, e] : matrix_[i])
+        largest = list_.define(pool_.call("max", {largest, pool_.call("abs", {e})}));
+      return list_.define(pool_.call("abs", {matrix_[i].at(column)}) / largest);
+    };
+    const Expr size = size_in_row(row);
+    Expr largest = size;
+    for (std::int32_t i = 0; i < network_.size(); ++i)
+      if (!row_done[i] && i != row && matrix_[i].contains(column))
+        largest = list_.define(pool_.call("max", {largest, size_in_row(i)}));
+    smallest_pivot_ = list_.define(pool_.call("min", {smallest_pivot_, size / largest}));
   }
 
   // Constant parts first, then few operations; never a pivot that is small in its column. The order stays for
   // the whole run, so where a discrete variable changes the equations it must do after the change too.
   std::pair<std::int32_t, std::int32_t> choose_pivot(const std::vector<char>& row_done) {
     const auto now = [this](Expr e) { return std::abs(number_of(e)); };
-    if (held_.empty()) return choose_pivot(row_done, now, now);
+    if (!two_points_) return choose_pivot(row_done, now, now);
     const auto later = [this](Expr e) { return std::abs(evaluate(e, switched_)); };
     const auto best = choose_pivot(row_done, now, later);
     return best.first >= 0 ? best : choose_pivot(row_done, now, now);
@@ -510,6 +588,10 @@ class WholeStepBuilder {
         values[s] = held_[std::stol(s.name().substr(1))];
         continue;
       }
+      if (s.name()[0] == '~') {  // a coefficient of the minimal form
+        values[s] = rename_[0][0].at(s);
+        continue;
+      }
       const auto column = static_cast<std::int32_t>(std::stol(s.name().substr(1)));
       values[s] = column_value(column);
     }
@@ -535,8 +617,10 @@ class WholeStepBuilder {
   Assignments list_;
   std::vector<ProgramInput> inputs_;
   ExprMap<int> section_;
-  ExprMap<double> numbers_;   // at the start
-  ExprMap<double> switched_;  // there, but with every discrete variable that is 0 at 1 and every other at 0
+  ExprMap<double> numbers_;  // at the start
+  // There, but with every discrete variable that is 0 at 1 and every other at 0, and with longer steps.
+  ExprMap<double> switched_;
+  bool two_points_ = false;
   Expr alpha_, time_, renewal_, step_, rate_factor_;
   std::vector<Expr> past_factor_, held_;
   struct Oscillator {
@@ -551,9 +635,15 @@ class WholeStepBuilder {
   std::vector<std::vector<ExprMap<Expr>>> rename_;  // [group][member]
   std::vector<std::map<std::int32_t, Expr>> matrix_;
   std::vector<Expr> constant_;
+  Expr smallest_pivot_;
+  std::vector<std::pair<std::int32_t, std::int32_t>>
+      joined_;  // unknowns of nodes: far and near, from the root
 };
 
 namespace {
+
+// Chosen were pivots of 1e-3 at least.
+constexpr double smallest_good_pivot = 1e-6;
 
 StepProgram build_program(WholeStepBuilder& builder, std::span<const Expr> outputs, auto& registers) {
   return builder.build(outputs, registers);
@@ -564,9 +654,11 @@ StepProgram build_program(WholeStepBuilder& builder, std::span<const Expr> outpu
 WholeStep::WholeStep(const Network& network, const Storage& storage, const Scheme& scheme,
                      std::span<const Expr> outputs, const StepState& state, const StepOptions& options,
                      std::span<const Expr> totals)
-    : loop_(StepProgram{}) {
+    : scheme_(scheme), length_(options.step), loop_(StepProgram{}) {
   WholeStepBuilder builder(network, storage, scheme, state, options, totals);
   loop_ = StepLoop(build_program(builder, outputs, registers_));
+  numbers_ = std::move(builder.numbers);
+  if (options.restarts) pivots_ = builder.pivots();
   builder.fill_inputs(std::span(loop_.registers(), loop_.program().inputs.size()));
   load(state);
   loop_.prepare();
@@ -583,6 +675,47 @@ void WholeStep::load(const StepState& state) {
     r[registers_.iterates[k]] = r[registers_.iterate_sources[k]] = state.iterates[k];
   for (std::size_t k = 0; k < registers_.previous.size(); ++k)
     r[registers_.previous[k]] = r[registers_.previous_sources[k]] = state.previous[k];
+}
+
+StepCode::Part WholeStep::part(const StepLoopControl& control) const {
+  StepCode::Part part = loop_.part(control);
+  part.inputs = registers_.held;
+  for (const Number& n : numbers_)
+    if (n.input >= 0) part.numbers.push_back({n.group, n.parameter, n.member, n.input});
+  part.pivots = pivots_;
+  return part;
+}
+
+std::vector<RegisterCopy> WholeStep::hand_over(const WholeStep& next) const {
+  std::vector<RegisterCopy> copies;
+  const auto all = [&](const std::vector<std::int32_t>& to, const std::vector<std::int32_t>& from) {
+    for (std::size_t k = 0; k < to.size(); ++k) copies.push_back({to[k], from[k]});
+  };
+  const Registers &a = registers_, &b = next.registers_;
+  for (int age = 0; age < 3; ++age) all(b.value[age], a.value[age]);
+  all(b.rate, a.rate);
+  all(b.iterates, a.iterate_sources);
+  all(b.iterate_sources, a.iterate_sources);
+  all(b.previous, a.previous_sources);
+  all(b.previous_sources, a.previous_sources);
+  loop_.hand_over(next.loop_, copies);
+  return copies;
+}
+
+bool WholeStep::restart(const Network& network, const StepState& state) {
+  double* r = loop_.registers();
+  for (const Number& n : numbers_) {
+    const double value = network.system->groups[n.group].values[n.parameter][n.member];
+    if ((n.input < 0) != (value == 0.0)) return false;
+    if (n.input >= 0) r[n.input] = value;
+  }
+  load(state);
+  std::vector<double> registers(pivots_.registers);
+  std::copy_n(r, pivots_.inputs.size(), registers.begin());
+  interpret(pivots_, 0, registers.data());
+  if (!(registers[pivots_.roots[0]] > smallest_good_pivot)) return false;
+  set_scheme(scheme_, length_);
+  return true;
 }
 
 void WholeStep::set_scheme(const Scheme& scheme, double step) {
@@ -602,6 +735,35 @@ void WholeStep::hold(std::span<const double> held) {
     value = held[k];
   }
   if (factors) loop_.prepare();
+}
+
+void WholeStep::set_alpha(double alpha) {
+  loop_.registers()[registers_.alpha] = alpha;
+  loop_.prepare();
+}
+
+void WholeStep::set_histories(std::span<const double> histories) {
+  double* r = loop_.registers();
+  for (std::size_t k = 0; k < histories.size(); ++k) r[registers_.value[0][k]] = histories[k];
+}
+
+void WholeStep::values(std::span<double> values) const {
+  const double* r = loop_.registers();
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = r[registers_.value[0][k]];
+}
+
+void WholeStep::iterates(std::span<double> values) const {
+  const double* r = loop_.registers();
+  double* to = values.data();
+  for (std::int32_t source : registers_.iterate_sources) *to++ = r[source];
+  for (std::int32_t source : registers_.previous_sources) *to++ = r[source];
+}
+
+void WholeStep::set_iterates(std::span<const double> values) {
+  double* r = loop_.registers();
+  const double* from = values.data();
+  for (std::int32_t source : registers_.iterate_sources) r[source] = *from++;
+  for (std::int32_t source : registers_.previous_sources) r[source] = *from++;
 }
 
 void WholeStep::updates(std::span<double> values) const {

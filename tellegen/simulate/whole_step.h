@@ -17,6 +17,9 @@
 
 namespace tellegen {
 
+// Generated code for the whole step pays up to a few dozen unknowns.
+constexpr std::int32_t whole_step_limit = 64;
+
 class WholeStep {
  public:
   // Outputs are expressions of column symbols and t; so are totals, integrands whose integrals are kept in
@@ -26,12 +29,26 @@ class WholeStep {
             std::span<const Expr> totals = {});
 
   StepLoop& loop() { return loop_; }
+  StepCode::Part part(const StepLoopControl& control) const;
+  std::vector<RegisterCopy> hand_over(const WholeStep& next) const;  // as store() and load() do it
   void load(const StepState& state);
   void store(StepState& state) const;
   // With StepOptions::events only:
   void set_scheme(const Scheme& scheme, double step);  // from the next step on
   void hold(std::span<const double> held);             // discrete variables from the next step on
   void updates(std::span<double> values) const;        // what they should become, after a step
+  // Another run, with the numbers that the network's system has now and the state it begins with. False where
+  // the elimination was made for others: a number has become zero or ceased to be it, or a pivot has become
+  // small.
+  bool restart(const Network& network, const StepState& state);
+  // For whoever keeps values and formula (implicit_stage.h): the one past value of each differentiated
+  // variable is its history. Iterates come first, then the limited arguments of exponentials.
+  void set_alpha(double alpha);
+  void set_histories(std::span<const double> histories);
+  void values(std::span<double> values) const;
+  std::size_t iterate_count() const { return registers_.iterates.size() + registers_.previous.size(); }
+  void iterates(std::span<double> values) const;
+  void set_iterates(std::span<const double> values);
   std::string still_changing(
       const Network& network) const;  // after a step that did not converge: which variable
   std::int32_t instructions() const { return static_cast<std::int32_t>(loop_.program().code.size()); }
@@ -43,6 +60,14 @@ class WholeStep {
     std::vector<std::int32_t> held, updates;
     std::int32_t alpha = 0, step = 0, past[3] = {}, past_rate = 0;
   };
+  // A number of a component: where it is, and which register it is loaded into (-1: it is zero).
+  struct Number {
+    std::int32_t group, parameter, member, input;
+  };
+  std::vector<Number> numbers_;
+  Program pivots_;  // of the inputs at the start: the smallest pivot, relative to its row and column
+  Scheme scheme_;
+  double length_ = 0.0;  // of a step
   Registers registers_;
   StepLoop loop_;
 };

@@ -92,11 +92,45 @@ std::vector<double> final_values(Model& model, const SampleTask& task, bool comp
   return {result.values.end() - static_cast<std::ptrdiff_t>(result.names.size()), result.values.end()};
 }
 
-std::vector<double> run(const SampleTask& task, std::span<const double> numbers, bool compile) {
+// With the numbers of the model as it was read; nothing where these cannot be run, or others not like them.
+std::unique_ptr<SampleRunner> make_runner(const SampleTask& task) try {
   Model model = task.read();
+  std::vector<int> parameters = parameters_of(model, task);
+  evaluate_stop(model);
+  SimulationOptions options = complete_options(model, task.simulation);
+  add_stop_watch(model, options);
+  std::vector<OutputColumn> columns = columns_of(model, task);
+  return std::make_unique<SampleRunner>(std::move(model), std::move(parameters), std::move(options),
+                                        std::move(columns));
+} catch (const NeedsOtherEquations&) {
+  return nullptr;
+} catch (const std::exception&) {
+  return nullptr;
+}
+
+// By what is built already; nothing where that will not do.
+std::optional<std::vector<double>> run_again(const SampleTask& task, std::span<const double> si) {
+  std::unique_ptr<SampleRunner> runner = task.runners->take([&] { return make_runner(task); });
+  if (!runner) return std::nullopt;
+  struct GiveBack {
+    const SampleTask& task;
+    std::unique_ptr<SampleRunner>& runner;
+    ~GiveBack() {
+      if (runner) task.runners->give_back(std::move(runner));
+    }
+  } give_back{task, runner};
+  auto values = runner->final_values(si);
+  if (!values) runner.reset();
+  return values;
+}
+
+std::vector<double> run(const SampleTask& task, std::span<const double> numbers, bool compile) {
   std::vector<double> si(numbers.begin(), numbers.end()), values;
   for (std::size_t k = 0; k < si.size(); ++k)
     if (!task.axes[k].unit.empty()) si[k] = units().to_si(si[k], task.axes[k].unit);
+  if (task.objectives.empty())
+    if (auto again = run_again(task, si)) return *again;
+  Model model = task.read();
   if (!task.objectives.empty()) values = objective_values(model, task, si, compile);
   if (task.outputs.empty()) return values;
   set_parameters(model, parameters_of(model, task), si);

@@ -1,7 +1,8 @@
 // One sample of a study: a model with these numbers, run, and what came out of it.
 //
-// Every sample reads the model anew. A pool of expressions only grows, belongs to one thread, and orders sums
-// by the age of their terms: in a pool with a history the last digits would depend on the samples that went
+// Where only numbers differ, a model is read and built once for each thread (runner.h). Where that will not
+// do, a sample reads it anew: a pool of expressions only grows, belongs to one thread, and orders sums by the
+// age of their terms, so in a pool with a history the last digits would depend on the samples that went
 // before, and a study on two cores or after a restart would not repeat to the last bit.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "tellegen/simulate/simulate.h"
 #include "tellegen/sweep/faster.h"
 #include "tellegen/sweep/run_samples.h"
+#include "tellegen/sweep/runner.h"
 #include "tellegen/sweep/samples.h"
 
 namespace tellegen {
@@ -31,6 +33,7 @@ struct SampleTask {
   std::vector<std::string> outputs = {};               // formulas whose value at the end of a run is taken
   SimulationOptions simulation = as_the_model_says();  // over the model's own; `compile`: where it is faster
   std::shared_ptr<FasterExecution> faster = std::make_shared<FasterExecution>();
+  std::shared_ptr<SampleRunners> runners = std::make_shared<SampleRunners>();
 };
 
 // The names and units of the results. Throws ModelError where a name or a setting is wrong: told before any

@@ -47,6 +47,30 @@ TEST(Evaluate, takes_the_value_at_the_end_in_the_output_s_unit) {
   EXPECT_NEAR(outcome.values[0], 2500 * (1 - std::exp(-1e-3 / (750 * 2e-6))), 1e-6);
 }
 
+// What is built is built once; what comes out does not tell.
+TEST(Evaluate, a_sample_does_not_depend_on_those_before) {
+  for (const char* method : {"exact", "bdf2", "tr", "rk4", "adaptive"}) {
+    std::vector<SampleTask> tasks(2, task_of({{"R1", "kohm"}, {"c2.C", "F"}}));
+    tasks[1].runners = std::make_shared<SampleRunners>();
+    for (SampleTask& task : tasks) task.simulation.method = method;
+    const std::vector<double> first{0.5, 1e-6}, broken{-1.0, 1e-6}, second{3.0, 2e-6};
+    for (const auto& sample : {first, broken, first}) evaluate_sample(tasks[0], sample);
+    const SampleOutcome late = evaluate_sample(tasks[0], second), alone = evaluate_sample(tasks[1], second);
+    EXPECT_EQ(late.status, "") << method;
+    EXPECT_EQ(late.values, alone.values) << method;
+    EXPECT_NEAR(late.values[0], 2500 * (1 - std::exp(-1e-3 / (750 * 2e-6))), 3.0) << method;
+  }
+}
+
+// Zero is structure: such a sample takes the long way, and comes out as well.
+TEST(Evaluate, a_number_that_becomes_zero_has_equations_of_its_own) {
+  const SampleTask task = task_of({{"source.V", "V"}});
+  const std::vector<double> some{5.0}, none{0.0};
+  EXPECT_NEAR(evaluate_sample(task, some).values[0], 2500 * (1 - std::exp(-1e-3 / (500 * 1e-6))), 1e-6);
+  EXPECT_EQ(evaluate_sample(task, none).values[0], 0.0);
+  EXPECT_NEAR(evaluate_sample(task, some).values[0], 2500 * (1 - std::exp(-1e-3 / (500 * 1e-6))), 1e-6);
+}
+
 TEST(Evaluate, a_broken_bound_is_the_sample_s_status) {
   const SampleTask task = task_of({{"r2.R", "ohm"}}, {"b.v", "r1.i"});
   const std::vector<double> negative{-1.0}, good{1.0};

@@ -447,18 +447,16 @@ class EventBuilder : public Builder {
 
   // `parameters`: every number is a parameter where it can be, for derivatives.
   Draft build(bool small) {
-    const int boxes = random_.range(1, small ? 1 : 2);
-    std::string before = "datum";
+    met_ = random_.chance(0.35);
+    const int boxes = random_.range(1, small && !met_ ? 1 : met_ ? 3 : 2);
     add_source("a1");
     std::string last = "a1";
-    int states = 0;
     const int cells = random_.range(1, small ? 2 : 3);
     for (int k = 0; k < cells; ++k) {
       const std::string x = "b" + std::to_string(k + 1);
       series(last, x);
       load(x);
       states_.push_back(x + ".v");
-      ++states;
       last = x;
     }
     for (int k = 0; k < boxes; ++k) discrete_.push_back(box());
@@ -477,6 +475,7 @@ class EventBuilder : public Builder {
 
  private:
   std::vector<std::string> states_, discrete_;
+  bool met_ = false;  // every event is sampled, or follows from time and other events: fixed steps meet it
 
   std::string integrand(const std::vector<std::string>& discrete) {
     const std::string s = random_.pick(states_);
@@ -501,7 +500,8 @@ class EventBuilder : public Builder {
 
   void series(const std::string& a, const std::string& b) {
     const std::string middle = name("m");
-    switch (random_.below(6)) {
+    const int choice = random_.below(6);
+    switch (met_ && choice >= 1 && choice <= 3 ? 5 : choice) {
       case 0:
         add("d", "electrical.diode", {{"p", a}, {"n", middle}}, {{"Rs", "0.1"}});
         add("r", "electrical.resistor", {{"p", middle}, {"n", b}}, {{"R", positive()}});
@@ -551,13 +551,16 @@ class EventBuilder : public Builder {
                         "*(-1)")}});
   }
 
-  std::string input() {
-    if (!discrete_.empty() && random_.chance(0.3))  // one event makes another
-      return number_text(random_.between(0.5, 1.5), 2) + "*" + random_.pick(discrete_) + " - 0.3*" +
-             random_.pick(states_);
-    switch (random_.below(5)) {
+  // `decides`: of a comparator, whose events it makes.
+  std::string input(bool decides) {
+    if (!discrete_.empty() && random_.chance(decides && met_ ? 0.6 : 0.3)) {  // one event makes another
+      const std::string follows = number_text(random_.between(0.5, 1.5), 2) + "*" + random_.pick(discrete_);
+      if (decides && (met_ || random_.chance(0.3))) return follows;
+      return follows + " - 0.3*" + random_.pick(states_);
+    }
+    switch (random_.below(decides && met_ ? 2 : 5)) {
       case 0:
-        return "t";
+        return number_text(random_.between(0.7, 1.3)) + "*t";
       case 1:
         return sine();
       case 2:
@@ -574,13 +577,13 @@ class EventBuilder : public Builder {
       case 1: {
         const double upper = random_.between(0.1, 1.2);
         Part& k = add("k", "signals.comparator", {},
-                      {{"u", quoted(input())},
+                      {{"u", quoted(input(true))},
                        {"upper", number_text(upper)},
                        {"lower", number_text(upper - random_.between(0.05, 0.6))}});
         return k.name + ".y";
       }
       case 2: {
-        Part& k = add("h", "signals.sample_hold", {}, {{"u", quoted(input())}, {"period", period()}});
+        Part& k = add("h", "signals.sample_hold", {}, {{"u", quoted(input(false))}, {"period", period()}});
         return k.name + ".y";
       }
       case 3: {
@@ -590,8 +593,8 @@ class EventBuilder : public Builder {
         return k.name + ".y";
       }
       case 4: {
-        Part& k =
-            add("d", "signals.unit_delay", {}, {{"u", quoted(input())}, {"period", period()}, {"y0", "0.3"}});
+        Part& k = add("d", "signals.unit_delay", {},
+                      {{"u", quoted(input(false))}, {"period", period()}, {"y0", "0.3"}});
         return k.name + ".y";
       }
       default: {
@@ -607,8 +610,8 @@ class EventBuilder : public Builder {
     }
   }
   std::string period() {
-    return random_.chance(0.5) ? random_.pick(std::vector<std::string>{"0.1", "0.05", "0.2", "0.125"})
-                               : number_text(random_.between(0.06, 0.3));
+    return met_ || random_.chance(0.5) ? random_.pick(std::vector<std::string>{"0.1", "0.05", "0.2", "0.125"})
+                                       : number_text(random_.between(0.06, 0.3));
   }
 
   void act(const std::string& d) {

@@ -67,7 +67,7 @@ class Reference {
   std::vector<TreePtr> integrands;  // to be integrated from the start on ...
   std::vector<double> integrals;    // ... and what has come together
   double grid = 0.0;                // samples are taken at multiples of it, as fixed steps do; 0: in time
-  double lag = 0.0;                 // by which samples are taken late, to see whether that matters
+  double lag = 0.0;  // by which samples are taken late, or early at an event, to see whether that matters
 
  private:
   using Signature = std::vector<double>;

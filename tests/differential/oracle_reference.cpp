@@ -192,6 +192,12 @@ void Reference::settle(const MatrixXd& rows, const VectorXd& held) {
     jacobian.bottomLeftCorner(m, n) = rows;
     residual.tail(m) = rows * x - held;
     if (!residual.allFinite() || !jacobian.allFinite()) throw OracleError("the start is not finite");
+    // A junction far beyond its voltage must not make all other rows look like nothing.
+    for (int k = 0; k < n + m; ++k) {
+      const double size = std::max(1.0, jacobian.row(k).cwiseAbs().maxCoeff());
+      jacobian.row(k) /= size;
+      residual[k] /= size;
+    }
     Eigen::CompleteOrthogonalDecomposition<MatrixXd> solver(jacobian);
     solver.setThreshold(1e-13);
     if (solver.rank() < n + r) throw OracleError("equations at one time leave something open");
@@ -218,7 +224,7 @@ double Reference::sample_time(std::size_t k) const {
 }
 
 bool Reference::due(std::size_t k) const {
-  return tableau_.discrete[k].every > 0.0 && t >= sample_time(k) - 1e-9 * std::max(1.0, t);
+  return tableau_.discrete[k].every > 0.0 && t >= sample_time(k) - (1e-11 + 10 * lag) * std::max(1.0, t);
 }
 
 // Those that are sampled now, from what was before; then the others until nothing changes.
@@ -315,9 +321,12 @@ void Reference::advance(double to) {
         margin = std::min(0.3, 10 * margin);
       }
       const double beyond = t + high;
-      if (low > 0.0) {
-        if (!clean(low)) throw OracleError("the step before an event failed");
-        accept(low);
+      // Found with other factors, the same step may end a rounding error behind the event.
+      for (double back = 0.0; low - back > 0.0; back = std::max(1e-11, 4 * back)) {
+        if (back > 1e-7) throw OracleError("the step before an event failed");
+        if (!clean(low - back)) continue;
+        accept(low - back);
+        break;
       }
       // A step so short that it may be wrong takes everything to the other side.
       bool across = false;

@@ -92,7 +92,10 @@ Verdict check_derivatives(const Draft& draft) {
     for (std::size_t k = 0; graph.ok() && k < variables.size(); ++k)
       for (std::size_t p = 0; p < width; ++p) {
         const double want = forward.gradient[ends[k] * width + p], got = graph.values[k * width + p];
-        const double scale = std::abs(want) + 1e-2 * std::abs(forward.values[ends[k]]) + 1e-3;
+        // Relative to the parameter a derivative has the rounding of the value.
+        const double value = std::abs(forward.values[ends[k]]);
+        const double scale = std::abs(want) + 1e-2 * value + 1e-3 +
+                             (nominal[p] != 0.0 ? 1e-5 * value / std::abs(nominal[p]) : 0.0);
         ++checks;
         if (!(std::abs(got - want) <= error * scale))
           return failed("the sensitivity graph and forward differ", want, got,

@@ -269,7 +269,8 @@ Verdict check_calibration(const Draft& draft, const Plant& plant, const VectorXd
   };
   std::vector<double> p = truth;
   MatrixXd J;
-  for (int iteration = 0; iteration < 20; ++iteration) {
+  bool settled = false;
+  for (int iteration = 0; iteration < 50 && !settled; ++iteration) {
     const VectorXd r = residuals(p);
     J.resize(r.size(), 2);
     for (int k = 0; k < 2; ++k) {
@@ -282,8 +283,9 @@ Verdict check_calibration(const Draft& draft, const Plant& plant, const VectorXd
     const VectorXd change = J.colPivHouseholderQr().solve(r);
     if (!change.allFinite()) return unknown("oracle: least squares");
     for (std::size_t k = 0; k < 2; ++k) p[k] = std::max(p[k] - change[static_cast<int>(k)], 0.2 * p[k]);
-    if (change.cwiseAbs().maxCoeff() < 1e-9) break;
+    settled = change.cwiseAbs().maxCoeff() < 1e-9;
   }
+  if (!settled) return unknown("oracle: least squares does not settle");
   const MatrixXd covariance = (J.transpose() * J).inverse();
   if (!covariance.allFinite() || covariance(0, 0) > truth[0] * truth[0] ||
       covariance(1, 1) > truth[1] * truth[1])
@@ -295,10 +297,17 @@ Verdict check_calibration(const Draft& draft, const Plant& plant, const VectorXd
       calibrate(read_in, record_of(read_in, model, data, step), {}, options);
   const tellegen::StageResult& stage = found.stages.back();
   if (!stage.failure.empty()) return refused("calibrate: " + stage.failure.substr(0, 40));
+  std::vector<double> calibrated = p;
+  for (const auto& parameter : stage.parameters)
+    calibrated[read_in.parameters[static_cast<std::size_t>(parameter.parameter)].name == names[0] ? 0 : 1] =
+        parameter.after;
+  const bool as_good = residuals(calibrated).squaredNorm() <= residuals(p).squaredNorm() + 1e-6;
   for (const auto& parameter : stage.parameters) {
     const std::string& name = read_in.parameters[static_cast<std::size_t>(parameter.parameter)].name;
     const std::size_t k = name == names[0] ? 0 : 1;
     const double deviation = std::sqrt(covariance(static_cast<int>(k), static_cast<int>(k)));
+    if (std::abs(parameter.after - p[k]) > 0.05 * deviation && as_good)
+      return unknown("oracle: another minimum of least squares");
     if (std::abs(parameter.after - p[k]) > 0.05 * deviation)
       return failed("calibrate is elsewhere than least squares", p[k], parameter.after, name);
     if (std::abs(parameter.deviation - deviation * stage.inflation) > 0.02 * deviation)

@@ -4,7 +4,7 @@
 //   compiled, bisections
 //   [[same]]         of, more, methods, step, form: to the bit the same when these are asked for before it
 //   [[objective]]    of, value, tolerance, methods, step
-//   [[derivative]]   of, wrt, value, tolerance, methods, step; also ways
+//   [[derivative]]   of, wrt, value, tolerance, methods, step; also ways: forward, adjoint, graph
 #include "tests/differential/regressions.h"
 
 #include <toml++/toml.h>
@@ -95,6 +95,11 @@ void replay(const fs::path& file, Tally& tally) {
         if (slope) spec.parameters = {wrt};
         for (const std::string& way :
              slope ? words(entry, "ways", {"forward"}) : std::vector<std::string>{"none"}) {
+          if (way == "graph") {  // of a variable at the end
+            const Outcome run = graph_text(model, spec, {of}, {wrt});
+            tally.add(what + " by " + wrt + ", " + way, entry, run, run.ok() ? run.values[0] : 0.0);
+            continue;
+          }
           spec.derivatives = way;
           const StudyOutcome run = study_text(model, spec);
           const double got = !run.ok() ? 0.0 : slope ? run.gradient[0] : run.values[0];

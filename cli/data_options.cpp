@@ -1,0 +1,96 @@
+#include "cli/data_options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "tellegen/data/time_text.h"
+#include "tellegen/model/csv_header.h"
+
+namespace tellegen {
+namespace {
+
+int read_line_number(std::string_view command, const char* option, const std::string& text) {
+  if (text.empty()) return 0;
+  if (text == "none") return -1;
+  int line = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), line);
+  if (error != std::errc() || end != text.data() + text.size() || line < 1)
+    throw command_fault(command, "T401", fmt::format("{}: '{}' is no number of a line", option, text),
+                        {"lines are counted from 1; none: there is no such line"});
+  return line;
+}
+
+}  // namespace
+
+void add_format_options(CLI::App& command, DataRequest& r) {
+  const char* format = "How the data files are written (recognised if not given)";
+  command
+      .add_option("--columns", r.columns,
+                  "which column is what: \"T_h=Case temperature [degC], P=Loss (W), time=Zeit\"")
+      ->type_name("LIST")
+      ->group(format);
+  command.add_option("--delimiter", r.delimiter, "what separates cells: , ; | tab space")
+      ->type_name("SIGN")
+      ->group(format);
+  command.add_option("--decimal", r.decimal, "decimal sign: . or ,")->type_name("SIGN")->group(format);
+  command.add_option("--encoding", r.encoding, "utf-8, utf-16, latin-1")->type_name("NAME")->group(format);
+  command.add_option("--header-line", r.header_line, "line with the names of columns; none: there is none")
+      ->type_name("LINE")
+      ->group(format);
+  command.add_option("--units-line", r.units_line, "line with the units; none: there is none")
+      ->type_name("LINE")
+      ->group(format);
+  command.add_option("--missing", r.missing, "a text that stands where nothing was read: -9999")
+      ->type_name("TEXT")
+      ->group(format);
+  command.add_option("--time-column", r.time_column, "the column with the times")
+      ->type_name("NAME")
+      ->group(format);
+  command
+      .add_option("--time-format", r.time_format,
+                  "how times are written: \"%d.%m.%Y %H:%M:%S\", seconds, epoch, epoch-ms, epoch-us, "
+                  "epoch-ns, excel, "
+                  "matlab, labview")
+      ->type_name("FORMAT")
+      ->group(format);
+}
+
+CLI::Option* add_data_options(CLI::App& command, DataRequest& r, const std::string& summary) {
+  CLI::Option* data = command.add_option("--data", r.files, summary)->type_name("F")->allow_extra_args(false);
+  add_format_options(command, r);
+  return data;
+}
+
+DataSource data_source(std::string_view command, const DataRequest& request, const std::string& model_file) {
+  TableOptions table;
+  table.delimiter = request.delimiter;
+  table.decimal = request.decimal;
+  table.encoding = request.encoding;
+  table.missing = request.missing;
+  table.time_column = request.time_column;
+  table.time_format = request.time_format;
+  table.header_line = read_line_number(command, "--header-line", request.header_line);
+  table.units_line = read_line_number(command, "--units-line", request.units_line);
+  table.is_unit = is_header_unit;
+  check_choice({command, "--decimal"}, request.decimal, {".", ","});
+  check_choice({command, "--encoding"}, request.encoding, {"utf-8", "utf-16", "latin-1"});
+  if (const std::string& format = request.time_format;
+      !format.empty() && format != "seconds" && !find_epoch(format) && format.find('%') == std::string::npos)
+    throw command_fault(
+        command, "T401", fmt::format("--time-format: '{}' is no way to write times", format),
+        {"\"%d.%m.%Y %H:%M:%S\", seconds, epoch, epoch-ms, epoch-us, epoch-ns, excel, matlab, labview"});
+  ColumnNames columns = read_column_names(request.columns, {std::string(command) + " --columns", 0});
+  for (ColumnName& entry : columns_section(model_file)) {
+    bool given = false;
+    for (const ColumnName& own : columns) given = given || own.name == entry.name;
+    if (!given) columns.push_back(std::move(entry));
+  }
+  std::vector<std::filesystem::path> files;
+  for (const std::string& file : request.files) files.emplace_back(file);
+  return DataSource(std::move(files), std::move(table), std::move(columns));
+}
+
+}  // namespace tellegen

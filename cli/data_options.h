@@ -1,0 +1,27 @@
+// --data and what can be said of the files that it names.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "tellegen/estimate/data_file.h"
+
+namespace tellegen {
+
+struct DataRequest {
+  std::vector<std::string> files;
+  std::string columns, delimiter, decimal, encoding, header_line, units_line, missing, time_column,
+      time_format;
+
+  std::string first() const { return files.empty() ? "" : files.front(); }
+};
+
+// `summary` of --data; the others are in a group of their own.
+CLI::Option* add_data_options(CLI::App& command, DataRequest& request, const std::string& summary);
+void add_format_options(CLI::App& command, DataRequest& request);
+
+// What the command line says of columns goes before [columns] of the model file. Throws ModelError (T401).
+DataSource data_source(std::string_view command, const DataRequest& request, const std::string& model_file);
+
+}  // namespace tellegen

@@ -1,0 +1,128 @@
+// tellegen export: a model's fixed step as C, in a folder of its own.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "cli/arguments.h"
+#include "cli/columns.h"
+#include "cli/commands.h"
+#include "cli/model_file.h"
+#include "cli/text.h"
+#include "tellegen/deploy/c_export.h"
+#include "tellegen/model/parameters.h"
+#include "tellegen/results/atomic_file.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ExportRequest {
+  std::string file, as = "c", output, name, method, step, outputs, inputs, parameters;
+  std::vector<std::string> set;
+  int iterations = 0;
+  std::int64_t vector = 100;
+};
+
+SimulationOptions options_of(const ExportRequest& request, const Model& model) {
+  SimulationOptions given;
+  if (!request.step.empty()) given.step = read_seconds({tellegen_export, "--step"}, request.step);
+  std::vector<std::string> methods;
+  for (const IntegratorEntry& entry : integrators())
+    if (traits_of(entry.name).steps != MethodTraits::Steps::variable) methods.emplace_back(entry.name);
+  check_choice({tellegen_export, "--method"}, request.method, methods);
+  given.method = request.method;
+  given.iterations = request.iterations;
+  SimulationOptions options = complete_options(model, given);
+  if (traits_of(options.method).steps == MethodTraits::Steps::variable)
+    throw command_fault(tellegen_export, "T401",
+                        fmt::format("method '{}' chooses its steps while it runs", options.method),
+                        {"give --step, and --method where bdf2 is not right"});
+  options.compile = false;
+  options.restarts = true;
+  return options;
+}
+
+// A folder that is not there yet, or holds nothing but an export.
+void check_folder(const fs::path& folder) {
+  if (!fs::exists(folder)) return;
+  if (!fs::is_directory(folder))
+    throw command_fault(tellegen_export, "T402", fmt::format("'{}' is not a folder", folder.string()));
+  if (!fs::is_empty(folder) && !fs::exists(folder / "tellegen_math.h"))
+    throw command_fault(tellegen_export, "T402",
+                        fmt::format("'{}' has files that are none of an export", folder.string()),
+                        {"choose another folder: files of the same name would be replaced"});
+}
+
+void export_model(const ExportRequest& request) {
+  check_choice({tellegen_export, "--as"}, request.as, {"c"});
+  const fs::path folder = request.output;
+  check_folder(folder);
+  ReadOptions reading;
+  for (const std::string& text : request.set)
+    reading.overrides.push_back(read_assignment({tellegen_export, "--set"}, text));
+  Model model = read_model_file(request.file, reading);
+  for (const std::string& name : split_list(request.parameters))
+    study_parameter(model, name, {std::string(tellegen_export), 0});
+  const std::vector<std::string> inputs = split_list(request.inputs);
+  make_external({tellegen_export, "--inputs"}, inputs, model);
+  SimulationOptions options = options_of(request, model);
+  options.sample = 0.0;  // a row every step
+  options.external = inputs;
+  const EquationSystem system = build_system(model);
+  Simulation simulation(system, options, chosen_columns(system, request.outputs, false));
+  // Model files are often called model.toml, in a folder that says which.
+  fs::path called = fs::absolute(request.file);
+  if (called.stem() == "model") called = called.parent_path();
+  const std::string name = c_name(request.name.empty() ? called.stem().string() : request.name);
+  const CExport exported = export_c(model, simulation, {.name = name, .vector = request.vector});
+  try {
+    fs::create_directories(folder);
+    for (const ExportedFile& file : exported.files) write_file(folder / file.name, file.text);
+  } catch (const std::runtime_error& error) {
+    throw command_fault(tellegen_export, "T402", error.what());
+  }
+  fmt::print("{}, {} with steps of {:g} s as C in {}\n", model.name, options.method,
+             simulation.problem().step, folder.string());
+  fmt::print("a step: {} operations and {} calls of functions{}; {} bytes of state\n", exported.operations,
+             exported.functions, exported.iterates ? ", with one of Newton's iterations" : "",
+             exported.state_bytes);
+  if (!exported.parameters.empty()) fmt::print("can be set: {}\n", joined(exported.parameters));
+  for (const std::string& text : exported.fixed) fmt::print("fixed: {}\n", text);
+}
+
+}  // namespace
+
+void add_export(CLI::App& command) {
+  auto request = std::make_shared<ExportRequest>();
+  ExportRequest& r = *request;
+  command.add_option("FILE", r.file, "model file or SPICE netlist")->required();
+  command.add_option("--output", r.output, "folder for the files")->type_name("FOLDER")->required();
+  command.add_option("--as", r.as, "c: C99, with a test that replays steps")->type_name("LANGUAGE");
+  command.add_option("--name", r.name, "name of files and functions; the model file's if not given")
+      ->type_name("NAME");
+  command.add_option("--method", r.method, "bdf1, bdf2, bdf3, tr, trnp or rk4; the model's if not given")
+      ->type_name("NAME");
+  command.add_option("--step", r.step, "length of a step; the model's if not given")->type_name("TIME");
+  command
+      .add_option("--iterations", r.iterations, "Newton iterations of every step; to tolerance if not given")
+      ->type_name("COUNT")
+      ->check(not_positive_count);
+  command.add_option("--outputs", r.outputs, "variables and formulas; the model's outputs if not given")
+      ->type_name("LIST");
+  command.add_option("--inputs", r.inputs, "inputs of the model that are given to every step")
+      ->type_name("LIST");
+  command
+      .add_option("--parameters", r.parameters,
+                  "numbers of components (r1.R) that can be set, beside the model's parameters")
+      ->type_name("LIST");
+  command.add_option("--set", r.set, "another value of a parameter")->type_name("NAME=VALUE");
+  command.add_option("--vector", r.vector, "steps in the test vector")
+      ->type_name("COUNT")
+      ->check(not_positive_count);
+  command.callback([request] { export_model(*request); });
+}
+
+}  // namespace tellegen

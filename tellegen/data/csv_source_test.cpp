@@ -1,0 +1,312 @@
+#include "tellegen/data/csv_source.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "tellegen/data/number_text.h"
+#include "tellegen/data/text_input.h"
+#include "tellegen/data/time_text.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Values = std::vector<double>;
+
+class Tables : public testing::Test {
+ protected:
+  Tables() : folder_(fs::temp_directory_path() / ("tellegen-data-" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+  }
+  ~Tables() override { fs::remove_all(folder_); }
+  fs::path put(const std::string& name, const std::string& bytes) const {
+    std::ofstream(folder_ / name, std::ios::binary) << bytes;
+    return folder_ / name;
+  }
+  const fs::path folder_;
+};
+
+TableOptions with_units() {
+  TableOptions options;
+  options.is_unit = [](std::string_view unit) {
+    return unit == "s" || unit == "degC" || unit == "W" || unit == "V" || unit == "A" || unit == "Deg C" ||
+           unit == "Volts";
+  };
+  return options;
+}
+
+// All columns; -1 where there is nothing.
+std::vector<Values> all_of(TableSource& table) {
+  std::vector<int> chosen;
+  for (std::size_t k = 0; k < table.columns().size(); ++k) chosen.push_back(static_cast<int>(k));
+  table.choose(chosen);
+  std::vector<Values> columns(chosen.size());
+  for (TableBlock block; table.next(block);)
+    for (std::size_t k = 0; k < chosen.size(); ++k)
+      for (double v : block.columns[k]) columns[k].push_back(std::isnan(v) ? -1.0 : v);
+  return columns;
+}
+
+std::vector<Values> read(const std::string& text, const TableOptions& options = with_units()) {
+  return all_of(*open_csv_text(text, options));
+}
+
+std::string fault_of(const std::string& text, const TableOptions& options = with_units()) {
+  try {
+    read(text, options);
+  } catch (const TableError& error) {
+    std::string all;
+    for (const TableFault& fault : error.faults()) {
+      all += std::to_string(fault.line) + ": " + fault.code + ": " + fault.message + "\n";
+      for (const std::string& detail : fault.details) all += "  " + detail + "\n";
+    }
+    return all;
+  }
+  return "";
+}
+
+TEST(Numbers, are_what_strtod_reads) {
+  for (const char* text : {"0",
+                           "-0",
+                           "1",
+                           "22.057",
+                           "-1.5e3",
+                           "+7",
+                           "1e22",
+                           "1e23",
+                           "123456789012345678901234567890",
+                           "0.1",
+                           ".5",
+                           "5.",
+                           "1.7976931348623157e308",
+                           "4.9e-324",
+                           "2.2250738585072014e-308",
+                           "9007199254740993",
+                           "1e999",
+                           "1e-999",
+                           "0.000000000000000000000000000000123",
+                           "3.14159265358979323846"}) {
+    double value = -1.0;
+    const std::string cell = text;
+    EXPECT_EQ(parse_number(cell.data(), cell.data() + cell.size(), '.', value), cell.data() + cell.size())
+        << text;
+    EXPECT_EQ(value, std::strtod(text, nullptr)) << text;
+  }
+  double value = 0.0;
+  const std::string comma = "22,057", fortran = "1.5D3";
+  EXPECT_EQ(parse_number(comma.data(), comma.data() + 6, ',', value), comma.data() + 6);
+  EXPECT_EQ(value, 22.057);
+  EXPECT_EQ(parse_number(fortran.data(), fortran.data() + 5, '.', value), fortran.data() + 5);
+  EXPECT_EQ(value, 1500.0);
+  for (const std::string wrong : {"", "-", "x", ".", "--1", "e5"})
+    EXPECT_EQ(parse_number(wrong.data(), wrong.data() + wrong.size(), '.', value), nullptr) << wrong;
+}
+
+TEST(Times, are_read_to_the_nanosecond) {
+  const std::int64_t second = 1'000'000'000;
+  EXPECT_EQ(parse_time("%Y-%m-%dT%H:%M:%S%z", "1970-01-02T00:00:01.000000001Z"), 86401 * second + 1);
+  EXPECT_EQ(parse_time("%Y-%m-%dT%H:%M:%S%z", "2026-03-01T10:00:00+01:00"), 1772355600 * second);
+  EXPECT_EQ(parse_time("%d.%m.%Y %H:%M:%S%z", "1.3.2026 09:00:00,5"), 1772355600 * second + second / 2);
+  EXPECT_EQ(parse_time("%I:%M:%S %p", "12:00:01 AM"), second);
+  EXPECT_EQ(parse_time("%I:%M:%S %p", "1:00:00 PM"), 13 * 3600 * second);
+  EXPECT_EQ(parse_time("%d-%b-%Y", "01-Mar-2026"), 1772323200 * second);
+  EXPECT_FALSE(parse_time("%Y-%m-%d", "2026-13-01"));
+  EXPECT_FALSE(parse_time("%H:%M:%S%z", "10:61:00"));
+  EXPECT_EQ(parse_ticks("1700000000.123456789", 1e9, '.'), 1700000000 * second + 123456789);
+  EXPECT_EQ(time_words(1772355600 * second), "2026-03-01 09:00:00");
+}
+
+TEST(Times, day_and_month_are_told_apart_by_what_increases) {
+  EXPECT_EQ(time_patterns({"01/03/2026 23:59:59", "01/04/2026 00:00:00"}).front(), "%m/%d/%Y %H:%M:%S%z");
+  EXPECT_EQ(time_patterns({"30/03/2026 23:59:59", "31/03/2026 00:00:00"}).front(), "%d/%m/%Y %H:%M:%S%z");
+  EXPECT_EQ(time_patterns({"31/01/2026 10:00", "01/02/2026 10:00"}).front(), "%d/%m/%Y %H:%M%z");
+}
+
+TEST(Csv, delimiter_decimal_header_and_units_are_recognised) {
+  const std::vector<Values> expected{{0, 1, 2}, {22.05, 21.5, 22.25}};
+  for (const char* text :
+       {"t,x\n0,22.05\n1,21.5\n2,22.25\n", "t;x\n0;22,05\n1;21,5\n2;22,25\n",
+        "t\tx\n0\t22.05\n1\t21.5\n2\t22.25\n", "t|x\n0|22.05\n1|21.5\n2|22.25\n",
+        "t   x\n0   22.05\n1   21.5\n2   22.25\n",
+        "\"t\",\"x\"\n\"0\",\"22,05\"\n\"1\",\"21,5\"\n\"2\",\"22,25\"\n",
+        "sep=;\nt;x\n0;22.05\n1;21.5\n2;22.25\n",
+        "Logger: ACME 3000\nSerial 1234\n\nt,x\n0,22.05\n1,21.5\n2,22.25\n",
+        "t,x\ns,degC\n0,22.05\n1,21.5\n2,22.25\n", "t,x\n(s),(degC)\n0,22.05\n1,21.5\n2,22.25\n",
+        "# t,x\n0,22.05\n1,21.5\n2,22.25\n", "t;x;\n0;22,05;\n1;21,5;\n2;22,25;\n",
+        "t,x\r\n0,22.05\r\n1,21.5\r\n2,22.25\r\n", "t, x\n0, 22.05\n1, 21.5\n2, 22.25",
+        "\xEF\xBB\xBFt,x\n0,22.05\n1,21.5\n2,22.25\n"}) {
+    const auto table = open_csv_text(text, with_units());
+    ASSERT_EQ(table->columns().size(), 2u) << text << table->description();
+    EXPECT_EQ(table->columns()[1].name, "x") << text;
+    EXPECT_EQ(table->time_column(), 0) << text;
+    EXPECT_EQ(all_of(*table), expected) << text << table->description();
+  }
+  EXPECT_EQ(open_csv_text("t,x\ns,degC\n0,1\n1,2\n", with_units())->columns()[1].unit, "degC");
+  EXPECT_EQ(open_csv_text("t;x\n0;1,5\n1;2,5\n", with_units())->description(),
+            "';' between cells, decimal comma, names in line 1");
+  // One letter names are units too: a single line of text is the header.
+  EXPECT_EQ(open_csv_text("s,V,A\n0,1,2\n1,2,3\n", with_units())->columns()[1].name, "V");
+}
+
+TEST(Csv, options_go_before_what_is_recognised) {
+  TableOptions options = with_units();
+  options.delimiter = ";";
+  options.decimal = ",";
+  options.header_line = 2;
+  options.units_line = -1;
+  const auto table = open_csv_text("a;b\nt;x\ns;V\n0;1,5\n1;2,5\n", options);
+  EXPECT_EQ(table->columns()[0].name, "t");
+  EXPECT_EQ(table->columns()[1].unit, "");
+  options = with_units();
+  options.header_line = -1;
+  EXPECT_EQ(open_csv_text("0,1\n1,2\n", options)->columns()[1].name, "2");
+  EXPECT_FALSE(open_csv_text("0,1\n1,2\n", with_units())->has_names());
+  options.missing = "-9999";
+  EXPECT_EQ(read("0,1\n1,-9999\n", options)[1], (Values{1, -1}));
+}
+
+TEST(Csv, times_are_seconds_from_the_first) {
+  const auto times = [](const std::string& text) {
+    const auto table = open_csv_text(text, with_units());
+    EXPECT_TRUE(table->columns()[static_cast<std::size_t>(table->time_column())].is_time) << text;
+    return all_of(*table)[static_cast<std::size_t>(table->time_column())];
+  };
+  const Values one{0, 1, 2.5};
+  EXPECT_EQ(times("time,x\n2026-03-01T10:00:00Z,1\n2026-03-01T10:00:01Z,2\n2026-03-01T10:00:02.5Z,3\n"), one);
+  EXPECT_EQ(times("Zeit;x\n01.03.2026 10:00:00,0;1\n01.03.2026 10:00:01,0;2\n01.03.2026 10:00:02,5;3\n"),
+            one);
+  EXPECT_EQ(times("time,x\n1700000000.0,1\n1700000001.0,2\n1700000002.5,3\n"), one);
+  EXPECT_EQ(times("ts,x\n1700000000000,1\n1700000001000,2\n1700000002500,3\n"), one);
+  EXPECT_EQ(times("Time,x\n23:59:59,1\n00:00:00,2\n00:00:01.5,3\n"), one);
+  EXPECT_EQ(times("Date,Time,x\n2026/03/01,23:59:59,1\n2026/03/02,00:00:00,2\n2026/03/02,00:00:01.5,3\n"),
+            one);
+  EXPECT_EQ(
+      times(
+          "no,Time,Date,x\n1,11:59:59 PM,3/1/2026,1\n2,12:00:00 AM,3/2/2026,2\n3,12:00:01.5 AM,3/2/2026,3\n"),
+      one);
+  // A microsecond beside the seconds since 1970.
+  const Values fine = times("time,x\n1700000000.000001,1\n1700000000.000003,2\n");
+  EXPECT_EQ(fine[1], 2e-6);
+  // Seconds that are not since 1970 stay as they are.
+  const auto plain = open_csv_text("time,x\n36000,1\n36001,2\n", with_units());
+  EXPECT_FALSE(plain->columns()[0].is_time);
+}
+
+TEST(Csv, what_was_passed_over_is_counted) {
+  const auto table = open_csv_text("t,x\n0,1\n1,---\n2,OVERLOAD\nt,x\n3,4\n5", with_units());
+  EXPECT_EQ(all_of(*table), (std::vector<Values>{{0, 1, 2, 3}, {1, -1, -1, 4}}));
+  const std::vector<std::string> notes = table->notes();
+  ASSERT_EQ(notes.size(), 3u);
+  EXPECT_EQ(notes[0], "2 cells as '---' (line 3) count as missing");
+  EXPECT_EQ(notes[1], "1 more header line (line 5): passed over");
+  EXPECT_EQ(notes[2], "the last line (7) is cut off, 1 of 2 cells: not used");
+}
+
+TEST(Csv, a_cause_is_one_fault_with_its_first_line_and_the_option_that_helps) {
+  std::string text = "t,x\n";
+  for (int k = 0; k < 50; ++k) text += std::to_string(k) + (k < 10 ? ",1.5\n" : ",abc\n");
+  EXPECT_EQ(fault_of(text),
+            "12: T594: 'abc' in column 'x' is not a number\n  and 39 more cells of this column\n"
+            "  leave the cell empty where nothing was read, or --missing \"abc\"\n");
+  text = "t;x\n";
+  for (int k = 0; k < 900; ++k) text += std::to_string(k) + (k < 600 ? ";1.5\n" : ";1,5\n");
+  EXPECT_NE(fault_of(text).find("602: T594: '1,5' in column 'x' is not a number"), std::string::npos)
+      << fault_of(text);
+  EXPECT_NE(fault_of(text).find("--decimal \",\" reads it"), std::string::npos) << fault_of(text);
+  EXPECT_NE(fault_of("t,x\n0,1\n1,2,3\n2,4\n3,5\n")
+                .find("3: T590: 3 cells where the header names 2 columns\n  the line: 1,2,3"),
+            std::string::npos);
+  EXPECT_NE(fault_of("t,x\n0,1\n1,\"2\n3,4\n").find("a quoted cell does not end"), std::string::npos);
+  EXPECT_NE(fault_of("time,x\n10:00:00,1\n10:00:01,2\n10:00:02,3\nlater,4\n").find("--time-format"),
+            std::string::npos);
+}
+
+TEST_F(Tables, encodings) {
+  const auto names = [&](const std::string& bytes) {
+    const auto table = open_table(put("e.csv", bytes), with_units());
+    EXPECT_EQ(all_of(*table)[1], (Values{1.5, 2.5})) << table->description();
+    return table->columns()[1].name;
+  };
+  const std::string utf8 = "t,Gehäuse [°C]\n0,1.5\n1,2.5\n";
+  EXPECT_EQ(names(utf8), "Gehäuse [°C]");
+  EXPECT_EQ(names("\xEF\xBB\xBF" + utf8), "Gehäuse [°C]");
+  EXPECT_EQ(names("t,Geh\xE4use [\xB0"
+                  "C]\n0,1.5\n1,2.5\n"),
+            "Gehäuse [°C]");
+  for (const bool big : {false, true}) {
+    std::string wide = big ? "\xFE\xFF" : "\xFF\xFE";
+    for (const char16_t c : std::u16string(u"t\tGeh\u00E4use [\u00B0C]\r\n0\t1,5\r\n1\t2,5\r\n")) {
+      const char low = static_cast<char>(c & 0xFF), high = static_cast<char>(c >> 8);
+      wide += big ? high : low;
+      wide += big ? low : high;
+    }
+    EXPECT_EQ(names(wide), "Gehäuse [°C]");
+    EXPECT_EQ(names(wide.substr(2)), "Gehäuse [°C]");  // without a mark
+  }
+  EXPECT_EQ(names("t,x\r0,1.5\r1,2.5\r"), "x");  // line ends of old
+}
+
+TEST_F(Tables, a_long_file_is_read_as_a_short_one) {
+  std::ostringstream text;
+  text << "t,x,note\n";
+  double sum = 0.0;
+  for (int k = 0; k < 200000; ++k) {
+    text << k << ',' << k % 1000 * 0.25 << ",\"a, b\"\n";
+    sum += k % 1000 * 0.25;
+  }
+  const auto table = open_table(put("long.csv", text.str()), {});
+  table->choose({1, 0, 1});
+  double found = 0.0;
+  std::int64_t rows = 0;
+  for (TableBlock block; table->next(block);) {
+    for (double v : block.columns[0]) found += v;
+    EXPECT_EQ(block.columns[0], block.columns[2]);
+    EXPECT_EQ(block.lines.front(), rows + 2);
+    rows += static_cast<std::int64_t>(block.rows);
+  }
+  EXPECT_EQ(rows, 200000);
+  EXPECT_EQ(found, sum);
+}
+
+TEST_F(Tables, files_in_sequence_are_one_table) {
+  const fs::path a = put("log1.csv", "t,x\n0,1\n1,2\n"), b = put("log2.csv", "x,t\n3,0\n4,1\n"),
+                 c = put("log10.csv", "t,x\n4,5\n5,6\n");
+  const std::vector<Values> expected{{0, 1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 6}};
+  const auto table = open_tables({a, b, c}, {});
+  EXPECT_EQ(all_of(*table), expected);
+  ASSERT_EQ(table->notes().size(), 1u);
+  EXPECT_NE(table->notes()[0].find("'log2.csv'"), std::string::npos) << table->notes()[0];
+  // The folder, with its files in the order of their numbers.
+  EXPECT_EQ(all_of(*open_table(folder_, {})), expected);
+  put("log11.csv", "t,y\n6,5\n7,6\n");
+  try {
+    all_of(*open_table(folder_, {}));
+    ADD_FAILURE();
+  } catch (const TableError& error) {
+    EXPECT_EQ(error.faults()[0].code, "T591");
+    EXPECT_EQ(error.faults()[0].file, (folder_ / "log11.csv").string());
+  }
+}
+
+TEST_F(Tables, a_file_of_another_kind_says_what_can_be_done) {
+  const auto reason = [&](const std::string& bytes) -> std::string {
+    try {
+      open_table(put("other.bin", bytes), {});
+    } catch (const TableError& error) {
+      return error.faults()[0].details[0];
+    }
+    return "";
+  };
+  EXPECT_NE(reason("PK\x03\x04...").find("workbook"), std::string::npos);
+  EXPECT_NE(reason("\x1F\x8B...").find("gunzip"), std::string::npos);
+  EXPECT_NE(reason("MDF     3.30").find("MDF 4"), std::string::npos);
+  EXPECT_NE(reason("\x89HDF\r\n\x1a\n").find("HDF5"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tellegen

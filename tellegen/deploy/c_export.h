@@ -1,0 +1,44 @@
+// A model's fixed step as C99: what runs here, printed (StepCode), and around it structures with the model's
+// names. No allocation, no recursion, no global state; nothing but math.h.
+//
+//   NAME.h, NAME.c        state, parameters, inputs, outputs; init, step, run, set_parameters, save, restore
+//   NAME_partK.c          the step itself; a first part where the method starts with another formula
+//   tellegen_math.h       tables and functions that C has not
+//   main.c, vector.h      replays steps that Tellegen took, and fails where a bit differs
+//   CMakeLists.txt, README.md
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tellegen/simulate/simulate.h"
+
+namespace tellegen {
+
+struct ExportOptions {
+  std::string name;           // what functions and files are called; a C identifier
+  std::int64_t vector = 100;  // steps in vector.h
+};
+
+struct ExportedFile {
+  std::string name, text;
+};
+
+struct CExport {
+  std::vector<ExportedFile> files;
+  std::vector<std::string> parameters;         // that can be set
+  std::vector<std::string> fixed;              // that cannot, each with the reason
+  std::int64_t operations = 0, functions = 0;  // of a step; in Newton's iteration: of one iteration
+  bool iterates = false;
+  std::size_t state_bytes = 0;
+};
+
+// Parameters are the model's that are plain numbers (study_parameter() makes them of components' numbers).
+// The simulation must be new, with SimulationOptions::restarts; it takes the steps of the test vector. Throws
+// ModelError (T420) where the run is not made of equal steps.
+CExport export_c(const Model& model, Simulation& simulation, const ExportOptions& options);
+
+// "Motor & gear.toml" -> motor_gear
+std::string c_name(std::string_view text);
+
+}  // namespace tellegen

@@ -1,0 +1,494 @@
+// The equations of a mechanism: tree, motion outward along it, forces inward, circuits.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+
+#include "tellegen/multibody/assembly.h"
+#include "tellegen/multibody/joint_motion.h"
+
+namespace tellegen {
+namespace {
+
+class MechanismFormulator {
+ public:
+  explicit MechanismFormulator(const Mechanism& m) : m_(m), pool_(*m.pool), zero_(pool_.number(0)) {}
+
+  MechanismEquations run() {
+    choose_tree();
+    if (!out_.faults.empty()) return std::move(out_);
+    collect_rates();
+    move_outward();
+    apply_forces();
+    move_inward();
+    close_circuits();
+    energies();
+    return std::move(out_);
+  }
+
+ private:
+  // A frame's motion in its own axes; the acceleration is that of a fall upward, so that bodies weigh.
+  struct Local {
+    int parent = -1, joint = -1;
+    bool reversed = false;  // the frame is `from` of its joint
+    Mat3 rotation;          // to the parent
+    Vec3 position;          // in the parent
+    Vec3 relative_angular, relative_velocity;
+    Vec3 angular, angular_acceleration, velocity, acceleration;
+    Vec3 force, moment;  // what its part of the tree takes, at the origin
+  };
+
+  void fault(std::string_view code, std::string name, std::string message,
+             std::vector<std::string> details = {}) {
+    out_.faults.push_back({code, std::move(name), std::move(message), std::move(details)});
+  }
+
+  // Kruskal: rigid arms, joints that carry efforts, then by the number of coordinates they bring.
+  void choose_tree() {
+    std::vector<int> order(m_.joints.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto rank = [&](int k) {
+      const MechanismJoint& j = m_.joints[k];
+      const int stage = j.cut ? 3 : j.kind == JointKind::rigid ? 0 : j.has_effort ? 1 : 2;
+      return std::tuple(stage, size_of(j.kind).speeds);
+    };
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return rank(a) < rank(b); });
+    std::vector<int> root(m_.frames.size());
+    std::iota(root.begin(), root.end(), 0);
+    const auto find = [&](int f) {
+      while (root[f] != f) f = root[f] = root[root[f]];
+      return f;
+    };
+    out_.in_tree.assign(m_.joints.size(), 0);
+    for (int k : order) {
+      const int a = find(m_.joints[k].from), b = find(m_.joints[k].to);
+      if (a == b) continue;
+      root[a] = b;
+      out_.in_tree[k] = 1;
+    }
+    for (std::size_t f = 1; f < m_.frames.size(); ++f)
+      if (find(static_cast<int>(f)) != find(0))
+        fault("T191", m_.frames[f], fmt::format("frame '{}' hangs on nothing", m_.frames[f]),
+              {"no chain of joints and arms joins it to the datum",
+               "add a joint; multibody.free where it is to move freely"});
+    for (std::size_t k = 0; k < m_.joints.size(); ++k)
+      if (!out_.in_tree[k] && m_.joints[k].has_effort)
+        fault("T192", m_.joints[k].name,
+              fmt::format("'{}' closes a circuit of joints, and has a port, a spring, friction or a driver",
+                          m_.joints[k].name),
+              {"every other joint of the circuit has one too, or is rigid",
+               "a joint of the circuit without any of these is cut: add one, or move the effort to a "
+               "multibody.spring or multibody.torque"});
+  }
+
+  void collect_rates() {
+    relative_.resize(m_.joints.size());
+    rates_[pool_.symbol("t")] = pool_.number(1);
+    for (std::size_t k = 0; k < m_.joints.size(); ++k) {
+      if (!out_.in_tree[k]) continue;
+      const MechanismJoint& j = m_.joints[k];
+      relative_[k] = relative_motion(m_, j);
+      for (std::size_t i = 0; i < j.q.size(); ++i) rates_[j.q[i]] = relative_[k].rates[i];
+      for (std::size_t i = 0; i < j.u.size(); ++i) rates_[j.u[i]] = j.a[i];
+    }
+  }
+
+  Vec3 rate(const Vec3& v) const {
+    return {time_derivative(v[0], rates_), time_derivative(v[1], rates_), time_derivative(v[2], rates_)};
+  }
+
+  void move_outward() {
+    const std::size_t n = m_.frames.size();
+    local_.resize(n);
+    out_.frames.resize(n);
+    std::vector<std::vector<int>> joints_at(n);
+    for (std::size_t k = 0; k < m_.joints.size(); ++k)
+      if (out_.in_tree[k])
+        for (int f : {m_.joints[k].from, m_.joints[k].to}) joints_at[f].push_back(static_cast<int>(k));
+    const Vec3 zero = zero_vector(pool_);
+    Local& datum = local_[0];
+    datum.angular = datum.angular_acceleration = datum.velocity = datum.force = datum.moment = zero;
+    datum.acceleration = -m_.gravity;
+    FrameMotion& ground = out_.frames[0];
+    ground.orientation = unit_matrix(pool_);
+    ground.position = ground.velocity = ground.acceleration = ground.angular = ground.angular_acceleration =
+        zero;
+    order_ = {0};
+    for (std::size_t next = 0; next < order_.size(); ++next)
+      for (int k : joints_at[order_[next]]) {
+        const int p = order_[next];
+        if (local_[p].joint == k) continue;
+        const int c = m_.joints[k].from == p ? m_.joints[k].to : m_.joints[k].from;
+        place(p, c, k);
+        order_.push_back(c);
+      }
+  }
+
+  void place(int p, int c, int k) {
+    const RelativeMotion& m = relative_[k];
+    Local& child = local_[c];
+    const Local& parent = local_[p];
+    child.parent = p;
+    child.joint = k;
+    child.reversed = m_.joints[k].to == p;
+    child.rotation = child.reversed ? transposed(m.rotation) : m.rotation;
+    child.position = child.reversed ? -(child.rotation * m.position) : m.position;
+    child.relative_angular = child.reversed ? -(m.rotation * m.angular) : m.angular;
+    child.relative_velocity = rate(child.position);
+    const Mat3 back = transposed(child.rotation);
+    const Vec3 turning = back * parent.angular;
+    child.angular = turning + child.relative_angular;
+    child.angular_acceleration = back * parent.angular_acceleration + rate(child.relative_angular) +
+                                 cross(turning, child.relative_angular);
+    const Vec3& r = child.position;
+    child.velocity = back * (parent.velocity + cross(parent.angular, r) + child.relative_velocity);
+    child.acceleration = back * (parent.acceleration + cross(parent.angular_acceleration, r) +
+                                 cross(parent.angular, cross(parent.angular, r)) +
+                                 pool_.number(2) * cross(parent.angular, child.relative_velocity) +
+                                 rate(child.relative_velocity));
+    child.force = child.moment = zero_vector(pool_);
+    // The same along the datum's axes, for circuits and outputs.
+    FrameMotion& w = out_.frames[c];
+    const FrameMotion& v = out_.frames[p];
+    w.orientation = v.orientation * child.rotation;
+    const Vec3 arm = v.orientation * r, moving = v.orientation * child.relative_velocity;
+    const Vec3 turned = w.orientation * child.relative_angular;
+    w.position = v.position + arm;
+    w.velocity = v.velocity + cross(v.angular, arm) + moving;
+    w.angular = v.angular + turned;
+    w.angular_acceleration =
+        v.angular_acceleration + w.orientation * rate(child.relative_angular) + cross(v.angular, turned);
+    w.acceleration = v.acceleration + cross(v.angular_acceleration, arm) +
+                     cross(v.angular, cross(v.angular, arm)) + pool_.number(2) * cross(v.angular, moving) +
+                     v.orientation * rate(child.relative_velocity);
+  }
+
+  // Inertia takes force, what acts from outside gives it.
+  void apply_forces() {
+    for (const MechanismBody& b : m_.bodies) {
+      Local& f = local_[b.frame];
+      const Vec3 at_centre = f.acceleration + cross(f.angular_acceleration, b.centre) +
+                             cross(f.angular, cross(f.angular, b.centre));
+      const Vec3 force = b.mass * at_centre;
+      f.force = f.force + force;
+      f.moment = f.moment + b.inertia * f.angular_acceleration + cross(f.angular, b.inertia * f.angular) +
+                 cross(b.centre, force);
+    }
+    for (const MechanismForce& a : m_.forces) {
+      const Mat3 to_own = transposed(out_.frames[a.frame].orientation) * out_.frames[a.in].orientation;
+      const bool own = a.frame == a.in;
+      Local& f = local_[a.frame];
+      f.force = f.force - (own ? a.force : to_own * a.force);
+      f.moment = f.moment - (own ? a.torque : to_own * a.torque);
+    }
+    for (const MechanismSpring& s : m_.springs) {
+      const Vec3 line = out_.frames[s.to].position - out_.frames[s.from].position;
+      const Vec3 speed = out_.frames[s.to].velocity - out_.frames[s.from].velocity;
+      const Expr length = pool_.call("sqrt", {dot(line, line)});
+      const Expr pull =
+          s.stiffness * (length - s.length) + s.damping * (dot(line, speed) / length) + s.preload;
+      const Vec3 force = (pull / length) * line;  // on `from`
+      local_[s.from].force = local_[s.from].force - transposed(out_.frames[s.from].orientation) * force;
+      local_[s.to].force = local_[s.to].force + transposed(out_.frames[s.to].orientation) * force;
+    }
+  }
+
+  void move_inward() {
+    out_.joint_force.assign(m_.joints.size(), zero_vector(pool_));
+    out_.joint_moment.assign(m_.joints.size(), zero_vector(pool_));
+    std::vector<std::vector<Expr>> projected(m_.joints.size());
+    for (auto f = order_.rbegin(); f != order_.rend(); ++f) {
+      const Local& child = local_[*f];
+      if (child.joint < 0) continue;
+      Local& parent = local_[child.parent];
+      const Vec3 force = child.rotation * child.force;
+      const Vec3 moment = child.rotation * child.moment;
+      parent.force = parent.force + force;
+      parent.moment = parent.moment + moment + cross(child.position, force);
+      const MechanismJoint& joint = m_.joints[child.joint];
+      out_.joint_force[child.joint] = child.reversed ? -child.force : force;
+      out_.joint_moment[child.joint] =
+          child.reversed ? cross(relative_[child.joint].position, child.force) - child.moment : moment;
+      for (Expr u : joint.u) {
+        Expr sum = zero_;
+        for (std::size_t i = 0; i < 3; ++i)
+          sum = sum + child.moment[i] * derivative(child.relative_angular[i], u) +
+                force[i] * derivative(child.relative_velocity[i], u);
+        projected[child.joint].push_back(sum);
+      }
+    }
+    for (std::size_t k = 0; k < m_.joints.size(); ++k) {
+      const MechanismJoint& joint = m_.joints[k];
+      if (!out_.in_tree[k]) continue;
+      const std::size_t plain =
+          size_of(joint.kind).coordinates == size_of(joint.kind).speeds ? joint.u.size() : joint.u.size() - 3;
+      for (std::size_t i = 0; i < joint.u.size(); ++i) {
+        CoordinateMotion c;
+        c.joint = static_cast<int>(k);
+        c.index = static_cast<int>(i);
+        c.q = i < plain ? joint.q[i] : Expr();
+        c.u = joint.u[i];
+        c.a = joint.a[i];
+        c.motion = projected[k][i];
+        if (!joint.effort.empty()) c.motion = c.motion - joint.effort[i];
+        out_.coordinates.push_back(c);
+      }
+      for (std::size_t i = plain; i < joint.q.size(); ++i)
+        out_.quaternion_rates.push_back({joint.q[i], relative_[k].rates[i]});
+    }
+  }
+
+  struct Circuit {
+    Expr position, velocity, acceleration;
+  };
+
+  // Zeros of the place and orientation of one frame in another, with their first and second time derivatives.
+  // They are differentiated in symbols of the relative motion, which are then replaced by what they are: far
+  // shorter than derivatives by every coordinate on the way.
+  template <class Zeros>
+  std::vector<Circuit> between(const FrameMotion& a, const FrameMotion& b, Zeros zeros) {
+    const Mat3 back = transposed(a.orientation);
+    const Vec3 line = b.position - a.position;
+    const Vec3 own = back * a.angular;
+    const Vec3 place = back * line;
+    const Vec3 speed = back * (b.velocity - a.velocity - cross(a.angular, line));
+    const Vec3 acceleration = back * (b.acceleration - a.acceleration - cross(a.angular_acceleration, line) -
+                                      cross(a.angular, cross(a.angular, line))) -
+                              pool_.number(2) * cross(own, speed);
+    const Vec3 turning = back * (b.angular - a.angular);
+    const Vec3 turning_rate = back * (b.angular_acceleration - a.angular_acceleration) - cross(own, turning);
+    const Mat3 orientation = back * b.orientation;
+
+    ExprMap<Expr> values, rates{{pool_.symbol("t"), pool_.number(1)}};
+    const auto symbols = [&](const char* name, const Vec3& value) {
+      Vec3 v;
+      for (std::size_t i = 0; i < 3; ++i) {
+        v[i] = pool_.symbol(fmt::format("~{}{}", name, i));
+        values[v[i]] = value[i];
+      }
+      return v;
+    };
+    const auto follow = [&](const Vec3& v, const Vec3& rate) {
+      for (std::size_t i = 0; i < 3; ++i) rates[v[i]] = rate[i];
+    };
+    const Vec3 p = symbols("place", place), v = symbols("speed", speed), w = symbols("turning", turning);
+    follow(p, v);
+    follow(v, symbols("acceleration", acceleration));
+    follow(w, symbols("turning_rate", turning_rate));
+    const Mat3 r{symbols("row0", orientation[0]), symbols("row1", orientation[1]),
+                 symbols("row2", orientation[2])};
+    const Mat3 columns = transposed(r);
+    for (std::size_t j = 0; j < 3; ++j) follow(columns[j], cross(w, columns[j]));
+
+    std::vector<Circuit> circuits;
+    for (Expr zero : zeros(r, p)) {
+      const Expr first = time_derivative(zero, rates), second = time_derivative(first, rates);
+      circuits.push_back({substitute(zero, values), substitute(first, values), substitute(second, values)});
+    }
+    return circuits;
+  }
+
+  // The distance of two frames where all coordinates are zero.
+  Expr design_length(const FrameMotion& a, const FrameMotion& b) {
+    const Vec3 line = b.position - a.position;
+    ExprMap<Expr> design{{pool_.symbol("t"), zero_}};
+    for (const MechanismJoint& j : m_.joints) {
+      for (Expr q : j.q) design[q] = zero_;
+      if (j.q.size() > j.u.size()) design[j.q[j.q.size() - 4]] = pool_.number(1);
+    }
+    return substitute(pool_.call("sqrt", {dot(line, line)}), design);
+  }
+
+  std::vector<Circuit> equations_of(const MechanismConstraint& c, int closing) {
+    using What = MechanismConstraint::What;
+    if (c.what == What::gear || c.what == What::driver) {
+      const Expr other = c.what == What::gear ? c.value * m_.joints[c.to].q[0] : c.value;
+      const Expr zero = m_.joints[c.from].q[0] - other;
+      const Expr first = time_derivative(zero, rates_);
+      return {{zero, first, time_derivative(first, rates_)}};
+    }
+    const FrameMotion &a = out_.frames[c.from], &b = out_.frames[c.to];
+    return between(a, b, [&](const Mat3& rotation, const Vec3& place) -> std::vector<Expr> {
+      switch (c.what) {
+        case What::closure:
+          return closure(m_, m_.joints[closing], rotation, place);
+        case What::distance:
+          return {pool_.call("sqrt", {dot(place, place)}) - (c.value ? c.value : design_length(a, b))};
+        case What::line: {
+          const auto [first, second] = across(m_, c.axis);
+          return {dot(first, place), dot(second, place)};
+        }
+        case What::point_driver:
+          return {dot(c.axis, place) - c.value};
+        default:
+          return {dot(c.axis, place)};
+      }
+    });
+  }
+
+  void close_circuits() {
+    out_.constraints = m_.constraints;
+    out_.closing.assign(m_.constraints.size(), -1);
+    for (std::size_t k = 0; k < m_.joints.size(); ++k) {
+      if (out_.in_tree[k]) continue;
+      MechanismConstraint c;
+      c.what = MechanismConstraint::What::closure;
+      c.name = m_.joints[k].name;
+      c.from = m_.joints[k].from;
+      c.to = m_.joints[k].to;
+      c.multipliers = m_.joints[k].reactions;
+      out_.constraints.push_back(std::move(c));
+      out_.closing.push_back(static_cast<int>(k));
+    }
+    if (out_.constraints.empty()) return;
+    for (std::size_t k = 0; k < out_.constraints.size(); ++k) {
+      const auto equations = equations_of(out_.constraints[k], out_.closing[k]);
+      for (std::size_t i = 0; i < equations.size(); ++i) {
+        CircuitEquation e;
+        e.constraint = static_cast<int>(k);
+        e.index = static_cast<int>(i);
+        e.multiplier = out_.constraints[k].multipliers[i];
+        e.position = equations[i].position;
+        e.velocity = equations[i].velocity;
+        e.acceleration = equations[i].acceleration;
+        e.redundant = e.position.is_number(0);
+        out_.circuits.push_back(e);
+      }
+    }
+    if (!divide_coordinates()) return;
+    for (CircuitEquation& e : out_.circuits) {
+      if (e.redundant) continue;
+      for (CoordinateMotion& c : out_.coordinates)
+        c.motion = c.motion - e.multiplier * derivative(e.velocity, c.u);
+    }
+  }
+
+  bool divide_coordinates() {
+    AssemblyProblem p;
+    p.numbers = m_.numbers;
+    p.numbers[pool_.symbol("t")] = 0.0;
+    std::vector<int> of;  // circuit equations
+    for (std::size_t k = 0; k < out_.circuits.size(); ++k) {
+      const CircuitEquation& e = out_.circuits[k];
+      if (e.redundant) continue;
+      using What = MechanismConstraint::What;
+      const What what = out_.constraints[e.constraint].what;
+      of.push_back(static_cast<int>(k));
+      p.equations.push_back(e.position);
+      p.last.push_back(what == What::driver || what == What::point_driver);
+    }
+    std::vector<int> coordinate;  // of each in the problem: in out_.coordinates, -1: of a quaternion
+    for (std::size_t k = 0; k < m_.joints.size(); ++k) {
+      if (!out_.in_tree[k]) continue;
+      const MechanismJoint& j = m_.joints[k];
+      for (std::size_t i = 0; i < j.q.size(); ++i) {
+        int own = -1;
+        for (std::size_t c = 0; c < out_.coordinates.size(); ++c)
+          if (out_.coordinates[c].q == j.q[i]) own = static_cast<int>(c);
+        bool driven = false;
+        for (const MechanismConstraint& c : out_.constraints)
+          driven = driven || (c.what == MechanismConstraint::What::driver && c.from == static_cast<int>(k));
+        coordinate.push_back(own);
+        p.coordinates.push_back(j.q[i]);
+        p.start.push_back(j.start[i]);
+        p.mobility.push_back(driven ? 1.0 : j.preferred ? 1e-4 : j.start[i] != 0.0 ? 1e-1 : 1.0);
+        p.preference.push_back(driven ? 1 << 20
+                                      : (j.preferred ? 0 : 1000) + static_cast<int>(p.start.size()));
+        p.fixed.push_back(own < 0);
+      }
+    }
+    const Assembly a = assemble(p);
+    const auto name_of = [&](int equation) {
+      return out_.constraints[out_.circuits[of[equation]].constraint].name;
+    };
+    if (a.status == Assembly::Status::open) {
+      fault(
+          "T193", name_of(a.worst),
+          fmt::format("the circuit that '{}' closes cannot be closed from the given start", name_of(a.worst)),
+          {fmt::format("nearest, it stays open by {:.4g} (metres, or a cosine between axes)", a.gap),
+           "look for a length that is too short, or give start values (angle0, position0) nearer to the "
+           "assembled position"});
+      return false;
+    }
+    if (a.status == Assembly::Status::start_moved) {
+      fault(
+          "T193", name_of(a.worst),
+          fmt::format("the circuit that '{}' closes cannot be closed with '{}' at {:g}", name_of(a.worst),
+                      a.moved < 0 ? "" : p.coordinates[a.moved].name(), a.moved < 0 ? 0.0 : p.start[a.moved]),
+          {a.moved < 0 ? "" : fmt::format("it closes with {:.6g}", a.values[a.moved])});
+      return false;
+    }
+    if (a.status == Assembly::Status::stuck) {
+      fault("T194", name_of(a.worst), fmt::format("'{}' decides a quaternion", name_of(a.worst)),
+            {"coordinates of a quaternion cannot follow from a circuit: use the kind in 1-2-3 angles"});
+      return false;
+    }
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      if (!a.redundant[i]) continue;
+      CircuitEquation& e = out_.circuits[of[i]];
+      e.redundant = true;
+      if (p.last[i])
+        fault("T195", name_of(static_cast<int>(i)),
+              fmt::format("driver '{}' prescribes what other joints and drivers already decide",
+                          name_of(static_cast<int>(i))),
+              {"remove one of them",
+               "or the mechanism stands in a singular position (toggle): start it in another"});
+    }
+    for (std::size_t d = 0; d < a.dependent.size(); ++d) {
+      CoordinateMotion& c = out_.coordinates[coordinate[a.dependent[d]]];
+      c.independent = false;
+      c.constraint = of[a.equation_of[d]];
+      c.start = a.values[a.dependent[d]];
+    }
+    return out_.faults.empty();
+  }
+
+  void energies() {
+    out_.kinetic = out_.potential = out_.power = zero_;
+    for (std::size_t k = 0; k < m_.joints.size(); ++k)
+      for (std::size_t i = 0; out_.in_tree[k] && i < m_.joints[k].effort.size(); ++i)
+        out_.power = out_.power + m_.joints[k].effort[i] * m_.joints[k].u[i];
+    for (const MechanismForce& a : m_.forces) {
+      const Mat3& to_datum = out_.frames[a.in].orientation;
+      out_.power = out_.power + dot(to_datum * a.force, out_.frames[a.frame].velocity) +
+                   dot(to_datum * a.torque, out_.frames[a.frame].angular);
+    }
+    for (const CircuitEquation& e : out_.circuits)  // of drivers: the multiplier on the motion they prescribe
+      if (!e.redundant) out_.power = out_.power - e.multiplier * derivative(e.position, pool_.symbol("t"));
+    for (const MechanismBody& b : m_.bodies) {
+      const Local& f = local_[b.frame];
+      const Vec3 v = f.velocity + cross(f.angular, b.centre);
+      out_.kinetic = out_.kinetic + (b.mass * dot(v, v) + dot(f.angular, b.inertia * f.angular)) / 2.0;
+      const FrameMotion& w = out_.frames[b.frame];
+      out_.potential = out_.potential - b.mass * dot(m_.gravity, w.position + w.orientation * b.centre);
+    }
+    for (const MechanismSpring& s : m_.springs) {
+      const Vec3 line = out_.frames[s.to].position - out_.frames[s.from].position;
+      const Vec3 speed = out_.frames[s.to].velocity - out_.frames[s.from].velocity;
+      const Expr longer = pool_.call("sqrt", {dot(line, line)}) - s.length;
+      const Expr rate = dot(line, speed) / pool_.call("sqrt", {dot(line, line)});
+      out_.power = out_.power - s.damping * rate * rate;
+      out_.potential = out_.potential + s.stiffness * longer * longer / 2.0 + s.preload * longer;
+    }
+    out_.power = out_.power - time_derivative(out_.potential, rates_);
+  }
+
+  const Mechanism& m_;
+  Pool& pool_;
+  Expr zero_;
+  MechanismEquations out_;
+  std::vector<RelativeMotion> relative_;
+  ExprMap<Expr> rates_;
+  std::vector<Local> local_;
+  std::vector<int> order_;
+};
+
+}  // namespace
+
+MechanismEquations mechanism_equations(const Mechanism& mechanism) {
+  return MechanismFormulator(mechanism).run();
+}
+
+}  // namespace tellegen

@@ -1,0 +1,116 @@
+#include "tellegen/simulate/breakpoints.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "tellegen/simulate/discrete.h"
+#include "tellegen/simulate/time_function.h"
+
+namespace tellegen {
+namespace {
+
+constexpr double no_breakpoint = std::numeric_limits<double>::infinity();
+constexpr double period_part = 1.0 / 6;      // of the fastest sine: the longest step
+constexpr double jump_resolution = 1e-5;     // of the run: SourceJumps takes a hundredth of it for a moment
+constexpr double same_instant = 1e-12;       // relative
+constexpr std::int32_t most_members = 1000;  // of a group that are looked at
+
+bool reached(double t, double at) { return at <= t * (1 + same_instant); }
+
+// The fastest sine or cosine of time in these expressions, in rad/s.
+double fastest_sine(std::span<const Expr> expressions, Expr time, const ExprMap<double>& numbers) {
+  double omega = 0.0;
+  for (Expr node : nodes_of(expressions)) {
+    if (node.op() != Op::call || (node.function().name != "sin" && node.function().name != "cos")) continue;
+    const Expr slope = derivative(node.args()[0], time);
+    const auto symbols = symbols_of(std::span(&slope, 1));
+    if (!std::all_of(symbols.begin(), symbols.end(), [&](Expr s) { return numbers.contains(s); })) continue;
+    if (const double value = std::abs(evaluate(slope, numbers)); std::isfinite(value))
+      omega = std::max(omega, value);
+  }
+  return omega;
+}
+
+}  // namespace
+
+Breakpoints::Breakpoints(const EquationSystem& system, double stop)
+    : system_(system),
+      jumps_(system, jump_resolution * stop, stop, true),
+      samples_taken_(system.discrete.size(), 0) {
+  Pool& pool = *system.model->pool;
+  const Expr t = pool.symbol("t");
+  double omega = 0.0;
+  for (const Group& group : system.groups) {
+    std::vector<Expr> timed;
+    for (Expr r : group.residuals)
+      if (depends_on(r, t)) timed.push_back(r);
+    if (timed.empty()) continue;
+    for (std::int32_t m = 0; m < std::min(group.size(), most_members); ++m) {
+      ExprMap<double> numbers{{t, 0.0}};
+      for (std::size_t p = 0; p < group.parameters.size(); ++p)
+        numbers[group.parameters[p]] = group.values[p][m];
+      omega = std::max(omega, fastest_sine(timed, t, numbers));
+    }
+  }
+  for (const Discrete& d : system.discrete) {
+    if (d.every != 0.0 || d.external || !depends_on(d.update, t)) continue;
+    omega = std::max(omega, fastest_sine(std::span(&d.update, 1), t, {{t, 0.0}}));
+    Timed timed{d.update, {}};
+    bool alone = true;
+    for (Expr s : symbols_of(std::span(&d.update, 1))) {
+      if (s == t) continue;
+      const int k = discrete_of(system, s);
+      alone = alone && k >= 0;
+      timed.symbols.push_back({s, k});
+    }
+    if (alone) timed_.push_back(std::move(timed));
+  }
+  if (omega > 0.0) longest_ = period_part * 2.0 * std::numbers::pi / omega;
+}
+
+double Breakpoints::next_timed(double t, std::span<const double> held) {
+  if (timed_known_ && timed_next_ > t) return timed_next_;
+  timed_known_ = true;
+  timed_next_ = no_breakpoint;
+  for (const Timed& timed : timed_) {
+    ExprMap<double> numbers;
+    for (const auto& [symbol, k] : timed.symbols) numbers[symbol] = held[k];
+    // The piece just after t: a change at t itself is behind.
+    const double from = t + 1e-14 * t;
+    if (const auto piece = time_piece(timed.update, from, numbers); piece && piece->until > from)
+      timed_next_ = std::min(timed_next_, piece->until);
+  }
+  return timed_next_;
+}
+
+double Breakpoints::next(double t, std::span<const double> held) {
+  while (reached(t, jumps_.next())) jumps_.pass();
+  double at = std::min(jumps_.next(), next_timed(t, held));
+  for (std::size_t k = 0; k < samples_taken_.size(); ++k)
+    if (const double every = system_.discrete[k].every; every > 0.0)
+      at = std::min(at, every * static_cast<double>(samples_taken_[k] + 1));
+  return at;
+}
+
+bool Breakpoints::jumps(double t) const { return reached(t, jumps_.next()) && jumps_.jumps(); }
+bool Breakpoints::changes(double t) const { return samples(t) || reached(t, timed_next_); }
+
+bool Breakpoints::is_due(std::size_t discrete, double t) const {
+  const double every = system_.discrete[discrete].every;
+  return every > 0.0 && reached(t, every * static_cast<double>(samples_taken_[discrete] + 1));
+}
+
+bool Breakpoints::samples(double t) const {
+  for (std::size_t k = 0; k < samples_taken_.size(); ++k)
+    if (is_due(k, t)) return true;
+  return false;
+}
+
+void Breakpoints::pass(double t) {
+  while (reached(t, jumps_.next())) jumps_.pass();
+  for (std::size_t k = 0; k < samples_taken_.size(); ++k)
+    while (is_due(k, t)) ++samples_taken_[k];
+}
+
+}  // namespace tellegen

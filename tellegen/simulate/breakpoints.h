@@ -1,0 +1,45 @@
+// Times that no step of variable length goes across, and how long a step may be at most.
+//
+// Where a source has a kink or jumps (source_jumps.h), where a discrete variable is sampled, and where one
+// that follows from time and discrete variables alone (a modulator's edge) changes. A step is no longer than
+// a part of the period of the fastest sine of time: an estimate of the error looks at a few points only, and
+// must not fall for all of them being alike.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "tellegen/simulate/source_jumps.h"
+
+namespace tellegen {
+
+class Breakpoints {
+ public:
+  Breakpoints(const EquationSystem& system, double stop);
+  // The first one after t, with discrete variables as they are now held.
+  double next(double t, std::span<const double> held);
+  bool jumps(double t) const;    // whether a source does at this one
+  bool changes(double t) const;  // whether discrete variables may, by themselves
+  bool samples(double t) const;  // whether a sampled variable is due there
+  bool is_due(std::size_t discrete, double t) const;
+  void pass(double t);  // all of them up to t are behind
+  void held_changed() { timed_known_ = false; }
+  double longest_step() const { return longest_; }
+
+ private:
+  double next_timed(double t, std::span<const double> held);
+  const EquationSystem& system_;
+  SourceJumps jumps_;
+  std::vector<std::int64_t> samples_taken_;
+  struct Timed {
+    Expr update;
+    std::vector<std::pair<Expr, int>> symbols;  // of discrete variables
+  };
+  std::vector<Timed> timed_;
+  double timed_next_ = std::numeric_limits<double>::infinity();
+  bool timed_known_ = false;
+  double longest_ = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace tellegen

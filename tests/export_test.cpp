@@ -1,0 +1,244 @@
+// Models as C: built by the system's compiler, run, and held against Tellegen's own steps bit for bit.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tellegen/deploy/c_export.h"
+#include "tellegen/model/parameters.h"
+#include "tellegen/model/read.h"
+#include "tellegen/results/test_folder.h"
+#include "tests/program.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+const std::string models = TELLEGEN_SOURCE_DIR "/models/";
+
+Model read(const std::string& file) {
+  ReadOptions options;
+  options.library = TELLEGEN_SOURCE_DIR "/library";
+  return read_model(file, options);
+}
+
+int sh(const std::string& command) { return std::system((command + " > /dev/null").c_str()); }
+
+std::string build_in(const fs::path& folder, const std::string& flags = "-O1") {
+  return "cd " + folder.string() + " && cc -std=c99 -Wall -Wextra -Werror " + flags +
+         " -ffp-contract=off *.c -o replay -lm";
+}
+
+// What stands against an export, or nothing: the files lie in the folder.
+std::string exported(Model& model, const std::string& method, const fs::path& folder, std::int64_t steps,
+                     CExport* result = nullptr) {
+  SimulationOptions options;
+  options.method = method;
+  try {
+    options = complete_options(model, options);
+    options.compile = false;
+    options.restarts = true;
+    options.sample = 0.0;
+    const EquationSystem system = build_system(model);
+    Simulation simulation(system, options, default_outputs(system, false));
+    const CExport c = export_c(model, simulation, {.name = "model", .vector = steps});
+    for (const ExportedFile& file : c.files) put(folder / file.name, file.text);
+    if (result) *result = c;
+    return "";
+  } catch (const ModelError& error) {
+    return error.what();
+  }
+}
+
+TEST(Export, every_model_that_fits_gives_the_same_bits) {
+  int good = 0, refused = 0;
+  for (const auto& entry : fs::directory_iterator(models)) {
+    const std::string name = entry.path().filename();
+    // These take the compiler long.
+    if (!fs::exists(entry.path() / "model.toml") || name == "double-wishbone" || name == "motor-sag")
+      continue;
+    Model model = read((entry.path() / "model.toml").string());
+    if (!model.simulation.step) continue;
+    std::string method = model.simulation.method.value_or("bdf2");
+    if (method.starts_with("adaptive")) method = "bdf2";
+    const TestFolder folder;
+    const fs::path path = folder / "c";
+    fs::create_directories(path);
+    const std::string why = exported(model, method, path, 70);
+    if (!why.empty()) {
+      EXPECT_NE(why.find("T420"), std::string::npos) << name << ": " << why;
+      ++refused;
+      continue;
+    }
+    ASSERT_EQ(sh(build_in(path, "-O0")), 0) << name;
+    EXPECT_EQ(sh(path.string() + "/replay"), 0) << name;
+    ++good;
+  }
+  EXPECT_GE(good, 12);
+  EXPECT_GE(refused, 3);
+}
+
+TEST(Export, every_method_starts_as_it_does_here) {
+  for (const char* method : {"bdf1", "bdf2", "bdf3", "tr", "trnp", "rk4"})
+    for (const char* name : {"rlc", "rectifier"}) {
+      Model model = read(models + name + "/model.toml");
+      const TestFolder folder;
+      const fs::path path = folder / "c";
+      fs::create_directories(path);
+      const std::string why = exported(model, method, path, 200);
+      if (method == std::string("rk4") && !why.empty()) continue;  // too stiff for it
+      ASSERT_EQ(why, "") << method;
+      ASSERT_EQ(sh(build_in(path)), 0) << method;
+      EXPECT_EQ(sh(path.string() + "/replay"), 0) << name << ", " << method;
+    }
+}
+
+// A program of a user: other numbers, saved and restored, many steps at once.
+TEST(Export, numbers_can_be_set_and_states_saved) {
+  const char* text = R"(
+name = "Charging"
+[parameters]
+R1 = "1 kohm"
+C1 = { value = "2*C0", unit = "F" }
+C0 = "0.5 mF"
+[components]
+e1 = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "5 V" }
+r1 = { kind = "electrical.resistor", p = "a", n = "b", R = "R1" }
+c1 = { kind = "electrical.capacitor", p = "b", n = "datum", C = "C1" }
+[outputs]
+v = { value = "b.v", unit = "V" }
+double = { value = "2*b.v", unit = "V" }
+[simulation]
+stop = "1 s"
+step = "1 ms"
+method = "bdf3"
+)";
+  ReadOptions options;
+  options.library = TELLEGEN_SOURCE_DIR "/library";
+  Model model = read_model_text(text, "charging.toml", options);
+  study_parameter(model, "e1.V");
+  const TestFolder folder;
+  const fs::path path = folder / "c";
+  fs::create_directories(path);
+  CExport result;
+  ASSERT_EQ(exported(model, "bdf3", path, 50, &result), "");
+  EXPECT_EQ(result.parameters, (std::vector<std::string>{"R1", "C0", "e1.V"}));
+  put(path / "main.c", R"(#include <math.h>
+#include <string.h>
+#include "model.h"
+int main(void) {
+  static model_state s, kept;
+  model_outputs y, z;
+  model_parameters p;
+  model_init(&s, &y);
+  if (y.v != 0.0) return 1;
+  /* The same numbers again change nothing. */
+  kept = s;
+  p = s.parameters;
+  if (model_set_parameters(&s, &p) != 0) return 2;
+  if (model_run(&s, 300, &y) != 0 || model_run(&kept, 300, &z) != 0) return 3;
+  if (memcmp(&y, &z, sizeof y) != 0) return 4;
+  if (fabs(y.v - 5.0 * (1.0 - exp(-0.3))) > 1e-5 || y.double_2 != 2.0 * y.v) return 5;
+  if (fabs(model_time(&s) - 0.3) > 1e-12) return 6;
+  /* Saved, and gone on from twice. */
+  static char bytes[sizeof(model_state)];
+  model_save(&s, bytes);
+  for (int k = 0; k < 100; ++k) model_step(&s, &y);
+  model_restore(&s, bytes);
+  model_run(&s, 100, &z);
+  if (memcmp(&y, &z, sizeof y) != 0) return 7;
+  /* Ten times the capacitance from here on. */
+  model_restore(&s, bytes);
+  p.C0 *= 10.0;
+  p.e1_V = 10.0;
+  if (model_set_parameters(&s, &p) != 0) return 8;
+  model_run(&s, 1000, &z);
+  const double v0 = 5.0 * (1.0 - exp(-0.3));
+  return fabs(z.v - (10.0 + (v0 - 10.0) * exp(-0.1))) < 2e-3 ? 0 : 9;
+}
+)");
+  ASSERT_EQ(sh(build_in(path)), 0);
+  EXPECT_EQ(sh(path.string() + "/replay"), 0);
+}
+
+// Twice the power from half the time on, by an implicit and by the explicit method.
+TEST(Export, inputs_come_from_the_caller) {
+  const TestFolder folder;
+  put(folder / "heater.toml", R"([inputs]
+P = { value = "10 W" }
+[components]
+c = { kind = "thermal.capacitor", p = "body", n = "datum", C = 50, T0 = 300 }
+r = { kind = "thermal.resistor", p = "body", n = "air", R = 2 }
+a = { kind = "thermal.fixed_temperature", p = "air", T = 300 }
+q = { kind = "thermal.heat_source", p = "datum", n = "body", Q = "P" }
+[outputs]
+T = { value = "body.T", unit = "degC" }
+[simulation]
+stop = "100 s"
+step = "0.1 s"
+)");
+  for (const char* method : {"bdf3", "rk4"}) {
+    const std::string to = (folder / method).string();
+    const Ran ran = run_program(
+        {"export", (folder / "heater.toml").string(), "--method", method, "--inputs", "P", "--output", to});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    put(to + "/main.c", R"(#include <math.h>
+#include "heater.h"
+int main(void) {
+  heater_state s;
+  heater_outputs y;
+  heater_inputs u = {10.0};
+  heater_init(&s, &y);
+  for (int k = 0; k < 500; ++k)
+    if (heater_step(&s, &u, &y) != 0) return 1;
+  const double middle = 20.0 * (1.0 - exp(-0.5));
+  if (fabs(y.T - 300.0 - middle) > 1e-5) return 2;
+  u.P = 20.0;
+  if (heater_run(&s, &u, 500, &y) != 0) return 3;
+  return fabs(y.T - 300.0 - (40.0 + (middle - 40.0) * exp(-0.5))) < 2e-2 ? 0 : 4;
+}
+)");
+    ASSERT_EQ(sh(build_in(to)), 0);
+    EXPECT_EQ(sh(to + "/replay"), 0) << method;
+  }
+  const Ran twice = run_program(
+      {"export", (folder / "heater.toml").string(), "--inputs", "P, P", "--output", (folder / "x").string()});
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_NE(twice.err.find("T401: --inputs names 'P' twice"), std::string::npos) << twice.err;
+}
+
+TEST(Export, the_command_writes_a_folder_and_says_what_it_cannot) {
+  const TestFolder folder;
+  const fs::path path = folder / "c";
+  const std::string to = (path / "rlc").string();
+  const Ran ran = run_program({"export", models + "rlc/model.toml", "--output", to, "--method", "tr"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("operations"), std::string::npos) << ran.out;
+  EXPECT_EQ(sh(build_in(to)), 0);
+  EXPECT_EQ(sh(to + "/replay"), 0);
+  EXPECT_EQ(run_program({"export", models + "rlc/model.toml", "--output", to}).code, 0);  // once more
+
+  const Ran events =
+      run_program({"export", models + "inverter-leg/model.toml", "--method", "bdf2", "--output", to + "2"});
+  EXPECT_EQ(events.code, 2);
+  EXPECT_NE(events.err.find("T420: this run cannot be exported as C: it has events"), std::string::npos)
+      << events.err;
+  EXPECT_FALSE(fs::exists(to + "2"));
+  fs::create_directories(path / "mine");
+  const Ran exact =
+      run_program({"export", models + "rlc/model.toml", "--output", to + "2", "--method", "exact"});
+  EXPECT_EQ(exact.code, 2);
+  EXPECT_NE(exact.err.find("T420: this run cannot be exported as C: it is run by 'exact discretisation'"),
+            std::string::npos)
+      << exact.err;
+  put(path / "mine" / "notes.txt", "precious");
+  EXPECT_EQ(run_program({"export", models + "rlc/model.toml", "--output", (path / "mine").string()}).code, 2);
+  EXPECT_EQ(run_program({"export", models + "rlc/model.toml", "--output", to, "--as", "ada"}).code, 2);
+  EXPECT_EQ(run_program({"export", models + "rlc/model.toml", "--output", to, "--method", "adaptive"}).code,
+            2);
+}
+
+}  // namespace
+}  // namespace tellegen

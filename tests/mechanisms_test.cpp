@@ -1,0 +1,409 @@
+// Mechanisms: the worked models against their references, joints against each other, and what is said to
+// mechanisms that cannot be.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "tellegen/results/trajectory.h"
+#include "tellegen/simulate/test_run.h"
+#include "tests/program.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path models = TELLEGEN_SOURCE_DIR "/models";
+
+// Largest difference of a column from the reference's, at the reference's times.
+double largest_error(const Trajectory& run, const Trajectory& reference, const std::string& name,
+                     const std::string& expected, double scale = 1.0) {
+  const auto column = run.find(name), target = reference.find(expected);
+  if (!column || !target) {
+    ADD_FAILURE() << "no column " << (column ? expected : name);
+    return 1e300;
+  }
+  double largest = 0.0;
+  std::size_t row = 0;
+  for (std::size_t r = 0; r < reference.rows(); ++r) {
+    while (row + 1 < run.rows() && run.t[row] < reference.t[r] - 1e-9) ++row;
+    EXPECT_NEAR(run.t[row], reference.t[r], 1e-9);
+    largest = std::max(largest, std::abs(scale * run.at(row, *column) - reference.at(r, *target)));
+  }
+  return largest;
+}
+
+class MechanismModels : public testing::Test {
+ protected:
+  Trajectory run(std::vector<std::string> arguments) {
+    const std::string file = (folder_ / "run.csv").string();
+    arguments.insert(arguments.end(), {"--output", file});
+    const Ran ran = run_program(arguments);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return read_csv(file);
+  }
+  static std::string model(const std::string& path) { return (models / path).string(); }
+  TestFolder folder_;
+};
+
+TEST_F(MechanismModels, a_pendulum_swings_as_the_closed_form_says_through_either_tree) {
+  const Trajectory reference = read_csv(models / "simple-pendulum/solution.csv");
+  for (const char* file : {"simple-pendulum/model.toml", "simple-pendulum/absolute.toml"}) {
+    SCOPED_TRACE(file);
+    const Trajectory run = this->run({"sensitivity", model(file), "--of", "a,a_dot", "--wrt", "L,g"});
+    EXPECT_LT(largest_error(run, reference, "a", "a"), 1e-9);
+    EXPECT_LT(largest_error(run, reference, "a_dot", "a_dot"), 1e-9);
+    EXPECT_LT(largest_error(run, reference, "d(a)/d(L)", "a_L"), 1e-8);
+    EXPECT_LT(largest_error(run, reference, "d(a)/d(g)", "a_g"), 1e-8);
+  }
+}
+
+TEST_F(MechanismModels, a_sliding_pendulum_and_all_its_sensitivities_are_those_of_the_reference) {
+  const std::map<std::string, std::vector<std::string>> cases{
+      {"solution.csv", {}}, {"solution_30deg.csv", {"--set", "s_start=0.5", "--set", "th_start=30deg"}}};
+  for (const auto& [file, start] : cases) {
+    SCOPED_TRACE(file);
+    const Trajectory reference = read_csv(models / "sliding-pendulum" / file);
+    std::vector<std::string> arguments{"sensitivity", model("sliding-pendulum/model.toml"),
+                                       "--of",        "s,theta",
+                                       "--wrt",       "L,m1,m2,k,xi,r,s0,g"};
+    arguments.insert(arguments.end(), start.begin(), start.end());
+    const Trajectory run = this->run(arguments);
+    for (const std::string of : {"s", "theta"}) {
+      EXPECT_LT(largest_error(run, reference, of, of), 1e-9);
+      for (const std::string by : {"L", "m1", "m2", "k", "xi", "r", "s0", "g"})
+        EXPECT_LT(largest_error(run, reference, fmt::format("d({})/d({})", of, by),
+                                fmt::format("d_{}_d_{}", of, by)),
+                  1e-8)
+            << of << " by " << by;
+    }
+  }
+}
+
+TEST_F(MechanismModels, a_pendulum_in_three_dimensions_keeps_its_invariants_in_angles_and_quaternion) {
+  const Trajectory reference = read_csv(models / "pendulum-3d/solution.csv");
+  const Trajectory run = this->run(
+      {"sensitivity", model("pendulum-3d/model.toml"), "--of", "zeta,eta,xi,E,spin", "--wrt", "L,g"});
+  for (const std::string of : {"zeta", "eta", "xi"}) {
+    EXPECT_LT(largest_error(run, reference, of, of), 1e-8);
+    for (const std::string by : {"L", "g"})
+      EXPECT_LT(largest_error(run, reference, fmt::format("d({})/d({})", of, by), of + "_" + by), 1e-6);
+  }
+  const auto energy = run.find("E").value(), spin = run.find("spin").value();
+  for (std::size_t r = 0; r < run.rows(); ++r) {
+    EXPECT_NEAR(run.at(r, energy), run.at(0, energy), 1e-10);
+    EXPECT_NEAR(run.at(r, spin), run.at(0, spin), 1e-10);
+  }
+  const Trajectory turned = this->run({"simulate", model("pendulum-3d/quaternion.toml")});
+  for (const std::string of : {"tip_x", "tip_y", "tip_z"})
+    EXPECT_LT(largest_error(turned, reference, of, of), 1e-8);
+}
+
+TEST_F(MechanismModels, a_motor_drives_a_slider_crank_as_the_reference_says) {
+  const Trajectory reference = read_csv(models / "slider-crank/solution.csv");
+  const std::vector<std::string> by{"L1", "L2", "m1", "m2", "m3", "r1", "r2", "xi", "L", "R", "C"};
+  const Trajectory run =
+      this->run({"sensitivity", model("slider-crank/model.toml"), "--of", "alpha,alpha_dot,i_L,beta,s",
+                 "--wrt", fmt::format("{}", fmt::join(by, ","))});
+  for (const std::string of : {"alpha", "alpha_dot", "i_L", "beta", "s"})
+    EXPECT_LT(largest_error(run, reference, of, of), 1e-7) << of;
+  for (const std::string of : {"alpha", "alpha_dot", "i_L"})
+    for (const std::string& p : by)  // mH and mF
+      EXPECT_LT(largest_error(run, reference, fmt::format("d({})/d({})", of, p),
+                              fmt::format("d_{}_d_{}", of, p), p == "L" || p == "C" ? 1e3 : 1.0),
+                1e-5)
+          << of << " by " << p;
+  EXPECT_NEAR(run.at(0, run.find("beta").value()), 1.277954, 5e-7);
+  EXPECT_NEAR(run.at(0, run.find("d(beta)/d(L2)").value()), 0.201008, 5e-7);
+  EXPECT_LT(largest_error(run, reference, "d(s)/d(L2)", "s_L2"), 1e-5);
+}
+
+TEST_F(MechanismModels, a_wishbone_guides_the_wheel_as_the_reference_says) {
+  const Trajectory reference = read_csv(models / "double-wishbone/solution.csv");
+  const std::string file = model("double-wishbone/model.toml");
+  const Trajectory run = this->run({"simulate", file, "--step", "0.1", "--interpret"});
+  EXPECT_LT(largest_error(run, reference, "camber", "camber"), 1e-10);
+  EXPECT_LT(largest_error(run, reference, "toe", "toe"), 1e-10);
+}
+
+std::string with_gravity(const std::string& parts) {
+  return "[components]\ngravity = { kind = \"multibody.gravity\" }\n" + parts;
+}
+
+Model read(const std::string& text) {
+  ReadOptions options;
+  options.library = TELLEGEN_SOURCE_DIR "/library";
+  return read_model_text(text, "mechanism.toml", options);
+}
+
+const std::string body =
+    "body = { kind = \"multibody.body\", at = \"f\", mass = 2, com = [0.1, -0.3, 0.2], inertia = [0.1, 0.2, "
+    "0.15, 0.01, "
+    "-0.02, 0.03] }\ntip = { kind = \"multibody.arm\", from = \"f\", to = \"end\", offset = [0.3, -0.4, 0.2] "
+    "}\n";
+
+struct JointCase {
+  std::string kind, geometry;
+};
+class EveryJoint : public testing::TestWithParam<JointCase> {};
+
+// In the tree a joint is its motion, out of it its constraints: two independent descriptions of one thing.
+TEST_P(EveryJoint, moves_alike_as_a_branch_and_as_a_chord) {
+  const JointCase& c = GetParam();
+  const std::string base =
+      "lean = { kind = \"multibody.arm\", from = \"datum\", to = \"base\", offset = [0.2, 0.1, 0], rotation "
+      "= [0.3, 0.2, "
+      "-0.1] }\n";
+  const Model branch = read(with_gravity(
+      base +
+      fmt::format("j = {{ kind = \"multibody.{}\", from = \"base\", to = \"f\"{} }}\n", c.kind, c.geometry) +
+      body));
+  const Model chord = read(with_gravity(
+      base + "free = { kind = \"multibody.free\", from = \"base\", to = \"f\" }\n" +
+      fmt::format("j = {{ kind = \"multibody.{}\", from = \"base\", to = \"f\"{}, cut = true }}\n", c.kind,
+                  c.geometry) +
+      body));
+  const SimulationOptions options = options_of("rk4", 0.2, 0.002);
+  const std::vector<std::string> outputs{
+      "end.x",  "end.y",  "end.z",  "end.vx",
+      "end.vy", "end.vz", "end.ay", "mechanism.kinetic + mechanism.potential"};
+  const TestRun a(branch, options, outputs), b(chord, options, outputs);
+  for (const std::string& name : outputs) EXPECT_NEAR(a.last(name), b.last(name), 1e-8) << name;
+  EXPECT_NEAR(a.last(outputs.back()), a.at(0, outputs.back()), 1e-8);
+  EXPECT_GT(std::abs(a.last("end.vy")), 0.1);
+}
+
+INSTANTIATE_TEST_SUITE_P(, EveryJoint,
+                         testing::Values(JointCase{"revolute", ""},
+                                         JointCase{"prismatic", ", axis = [1, 1, 0]"},
+                                         JointCase{"cylindrical", ""}, JointCase{"screw", ", pitch = 0.3"},
+                                         JointCase{"universal", ""}, JointCase{"spherical", ""},
+                                         JointCase{"spherical_quaternion", ""}, JointCase{"planar", ""}),
+                         [](const auto& info) { return info.param.kind; });
+
+TEST(Mechanisms, every_method_swings_a_double_pendulum_alike) {
+  const Model model = read(with_gravity(R"toml(
+h1 = { kind = "multibody.revolute", from = "datum", to = "f", angle0 = 0.5 }
+b1 = { kind = "multibody.body", at = "f", mass = 1, com = [0, -0.5, 0], inertia = [0, 0, 0.05] }
+a1 = { kind = "multibody.arm", from = "f", to = "e", offset = [0, -1, 0] }
+h2 = { kind = "multibody.revolute", from = "e", to = "g", angle0 = 0.5 }
+b2 = { kind = "multibody.body", at = "g", mass = 1, com = [0, -0.5, 0], inertia = [0, 0, 0.05] }
+)toml"));
+  const double expected = TestRun(model, options_of("rk4", 1.0, 1e-3), {"h2.angle"}).last("h2.angle");
+  for (const auto& [method, error] :
+       std::map<std::string, double>{{"tr", 1e-5}, {"bdf2", 1e-4}, {"bdf3", 1e-5}, {"adaptive", 1e-4}})
+    EXPECT_NEAR(
+        TestRun(model, options_of(method, 1.0, method == "tr" ? 5e-4 : 1e-3), {"h2.angle"}).last("h2.angle"),
+        expected, error)
+        << method;
+}
+
+const std::string four_bar = with_gravity(R"toml(
+crank  = { kind = "multibody.revolute", from = "datum", to = "f1", angle0 = 1.0, speed0 = 3 }
+b1     = { kind = "multibody.cylinder", at = "f1", mass = 1, length = 0.3, radius = 0.02 }
+a1     = { kind = "multibody.arm", from = "f1", to = "e1", offset = [0.3, 0, 0] }
+pin    = { kind = "multibody.revolute", from = "e1", to = "f2", angle0 = -0.5 }
+b2     = { kind = "multibody.cylinder", at = "f2", mass = 2, length = 0.9, radius = 0.02 }
+a2     = { kind = "multibody.arm", from = "f2", to = "e2", offset = [0.9, 0, 0] }
+ground = { kind = "multibody.arm", from = "datum", to = "g", offset = [1, 0, 0] }
+rocker = { kind = "multibody.revolute", from = "g", to = "f3", angle0 = 1.5 }
+b3     = { kind = "multibody.cylinder", at = "f3", mass = 1.5, length = 0.7, radius = 0.02 }
+a3     = { kind = "multibody.arm", from = "f3", to = "e3", offset = [0.7, 0, 0] }
+close  = { kind = "multibody.revolute", from = "e2", to = "e3" }
+)toml");
+
+TEST(Mechanisms, a_four_bar_stays_closed_and_keeps_its_energy) {
+  const std::string energy = "mechanism.kinetic + mechanism.potential";
+  SimulationOptions options = options_of("rk4", 1.0, 1e-3);
+  options.balance = Balance::on;
+  const TestRun run(read(four_bar), options,
+                    {"e3.x - e2.x", "e3.y - e2.y", "e3.vx - e2.vx", "e3.vy - e2.vy", energy, "crank.angle"});
+  for (std::size_t r = 0; r < run.rows(); r += 100) {
+    EXPECT_NEAR(run.at(r, "e3.x - e2.x"), 0.0, 1e-12);
+    EXPECT_NEAR(run.at(r, "e3.y - e2.y"), 0.0, 1e-12);
+    EXPECT_NEAR(run.at(r, "e3.vx - e2.vx"), 0.0, 1e-11);
+    EXPECT_NEAR(run.at(r, "e3.vy - e2.vy"), 0.0, 1e-11);
+    EXPECT_NEAR(run.at(r, energy), run.at(0, energy), 1e-8);
+  }
+  EXPECT_GT(run.last("crank.angle"), 2.0);
+  ASSERT_TRUE(run.result.balance && run.result.balance->checked);
+  EXPECT_LT(run.result.balance->error, 1e-8);
+}
+
+TEST(Mechanisms, a_circuit_in_space_may_be_plane_without_saying_so) {
+  // The same linkage and gravity, both leaning: some of the equations are redundant, and not to the letter.
+  std::string text = four_bar;
+  for (std::size_t at; (at = text.find("from = \"datum\"")) != std::string::npos;)
+    text.replace(at, 14, "from = \"base\"");
+  text.insert(text.find("multibody.gravity\"") + 18,
+              ", g = [0, \"-9.80665*cos(0.5)\", \"-9.80665*sin(0.5)\"]");
+  text.insert(
+      text.find("crank "),
+      "lean = { kind = \"multibody.arm\", from = \"datum\", to = \"base\", rotation = [0.5, 0, 0] }\n");
+  const TestRun plane(read(four_bar), options_of("rk4", 0.1, 1e-3), {"crank.angle"});
+  const TestRun leaning(read(text), options_of("rk4", 0.1, 1e-3),
+                        {"crank.angle", "e3.x - e2.x", "e3.y - e2.y", "e3.z - e2.z"});
+  for (const char* gap : {"e3.x - e2.x", "e3.y - e2.y", "e3.z - e2.z"})
+    EXPECT_NEAR(leaning.last(gap), 0.0, 1e-12);
+  EXPECT_NEAR(leaning.last("crank.angle"), plane.last("crank.angle"), 1e-9);
+}
+
+TEST(Mechanisms, a_shaft_adds_the_inertia_that_it_turns) {
+  const std::string pendulum = R"toml(
+b = { kind = "multibody.body", at = "f", mass = 1, com = [0, -0.5, 0], inertia = [0, 0, )toml";
+  const Model alone =
+      read(with_gravity("h = { kind = \"multibody.revolute\", from = \"datum\", to = \"f\", angle0 = 0.5 }" +
+                        pendulum + "0.35] }\n"));
+  const Model driven =
+      read(with_gravity("h = { kind = \"multibody.revolute_shaft\", from = \"datum\", to = \"f\", angle0 = "
+                        "0.5, r = \"shaft\", c = \"datum\" }"
+                        "\nrotor = { kind = \"rotational.inertia\", p = \"shaft\", J = 0.3 }" +
+                        pendulum + "0.05] }\n"));
+  const SimulationOptions options = options_of("rk4", 1.0, 1e-3);
+  EXPECT_NEAR(TestRun(driven, options, {"h.angle"}).last("h.angle"),
+              TestRun(alone, options, {"h.angle"}).last("h.angle"), 1e-12);
+}
+
+TEST(Mechanisms, springs_forces_and_rods_do_what_mechanics_says) {
+  // A mass on a spring between points, pushed: x'' = (F - k (x - l) - c x')/m.
+  const Model model = read(R"toml([components]
+slide  = { kind = "multibody.prismatic", from = "datum", to = "f", position0 = 1 }
+mass   = { kind = "multibody.body", at = "f", mass = 2 }
+spring = { kind = "multibody.spring", from = "datum", to = "f", stiffness = 50, length = 0.8, damping = 3 }
+push   = { kind = "multibody.force", at = "f", force = ["4*sin(3*t)", 5, 0] }
+)toml");
+  const Model plain = read(R"toml([components]
+mass   = { kind = "translational.mass", p = "f", m = 2 }
+spring = { kind = "translational.spring", p = "f", n = "datum", c = 50, x0 = 0.2 }
+damper = { kind = "translational.damper", p = "f", n = "datum", d = 3 }
+push   = { kind = "translational.force_source", p = "f", n = "datum", F = "-4*sin(3*t)" }
+)toml");
+  const SimulationOptions options = options_of("rk4", 1.0, 1e-3);
+  const TestRun run(model, options, {"slide.speed", "slide.reaction_fy"});
+  EXPECT_NEAR(std::abs(run.last("slide.speed")), std::abs(TestRun(plain, options, {"f.v"}).last("f.v")),
+              1e-9);
+  EXPECT_NEAR(run.last("slide.reaction_fy"), -5.0, 1e-12);
+
+  // A rod keeps a free mass on a circle: the pendulum of its length.
+  const TestRun rod(read(with_gravity(R"toml(
+free = { kind = "multibody.planar", from = "datum", to = "f", x0 = 0.6, y0 = -0.8 }
+mass = { kind = "multibody.body", at = "f", mass = 2, inertia = [0, 0, 1] }
+rod  = { kind = "multibody.rod", from = "datum", to = "f", length = 1 }
+)toml")),
+                    options, {"f.x", "f.y", "rod.force"});
+  const TestRun pendulum(read(with_gravity(R"toml(
+h    = { kind = "multibody.revolute", from = "datum", to = "g", angle0 = "atan2(0.6, 0.8)" }
+arm  = { kind = "multibody.arm", from = "g", to = "f", offset = [0, -1, 0] }
+mass = { kind = "multibody.body", at = "f", mass = 2 }
+)toml")),
+                         options, {"f.x", "f.y", "h.reaction_fx", "h.reaction_fy"});
+  EXPECT_NEAR(rod.last("f.x"), pendulum.last("f.x"), 1e-9);
+  EXPECT_NEAR(rod.last("rod.force"),
+              -std::hypot(pendulum.last("h.reaction_fx"), pendulum.last("h.reaction_fy")), 1e-7);
+}
+
+TEST(Mechanisms, gears_and_drivers_prescribe_motion_and_report_what_it_takes) {
+  const TestRun run(read(R"toml([components]
+h1    = { kind = "multibody.revolute", from = "datum", to = "f" }
+b1    = { kind = "multibody.body", at = "f", mass = 1, inertia = [0, 0, 0.5] }
+h2    = { kind = "multibody.revolute", from = "datum", to = "g" }
+b2    = { kind = "multibody.body", at = "g", mass = 1, inertia = [0, 0, 0.2] }
+gear  = { kind = "multibody.gear", first = "h2", second = "h1", ratio = -3 }
+drive = { kind = "multibody.driver", joint = "h1", motion = "0.1*sin(2*t)" }
+)toml"),
+                    options_of("bdf1", 0.5, 0.1), {"h1.angle", "h2.speed", "drive.torque"});
+  const double t = 0.5;
+  EXPECT_NEAR(run.last("h1.angle"), 0.1 * std::sin(2 * t), 1e-12);
+  EXPECT_NEAR(run.last("h2.speed"), -0.6 * std::cos(2 * t), 1e-12);
+  EXPECT_NEAR(run.last("drive.torque"), -(0.5 + 9 * 0.2) * 0.4 * std::sin(2 * t), 1e-10);
+}
+
+TEST(Mechanisms, numbers_of_parts_are_parameters_of_the_model) {
+  const Model model = read(four_bar);
+  const auto has = [&](const std::string& name) {
+    return std::any_of(model.parameters.begin(), model.parameters.end(),
+                       [&](const ModelParameter& p) { return p.name == name; });
+  };
+  EXPECT_TRUE(has("b2.mass"));
+  EXPECT_TRUE(has("a2.offset_x"));
+  EXPECT_FALSE(has("a2.offset_y"));  // a zero is structure
+}
+
+// What is wrong, where, and in which words.
+struct Broken {
+  std::string name, parts, code, says;
+  int line;
+};
+class BrokenMechanism : public testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenMechanism, is_explained_by_name_and_line) {
+  try {
+    read("[components]\n" + GetParam().parts);
+    FAIL() << "no fault";
+  } catch (const ModelError& error) {
+    const Fault& fault = error.faults().front();
+    EXPECT_EQ(fault.code, GetParam().code);
+    EXPECT_EQ(fault.place.line, GetParam().line);
+    EXPECT_NE(to_text(fault).find(GetParam().says), std::string::npos) << to_text(fault);
+  }
+}
+
+const std::string hinge = "h = { kind = \"multibody.revolute\", from = \"datum\", to = \"f\" }\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    , BrokenMechanism,
+    testing::Values(
+        Broken{"frame_on_nothing", hinge + "b = { kind = \"multibody.body\", at = \"g\", mass = 1 }\n",
+               "T191", "frame 'g' hangs on nothing", 3},
+        Broken{"axis_of_zeros",
+               "h = { kind = \"multibody.revolute\", from = \"datum\", to = \"f\", axis = [0, 0, 0] }\n",
+               "T190", "'axis' of 'h' has no direction", 2},
+        Broken{"rod_too_short",
+               "a = { kind = \"multibody.arm\", from = \"f\", to = \"e\", offset = [1, 0, 0] }\n" + hinge +
+                   "g = { kind = \"multibody.arm\", from = \"datum\", to = \"p\", offset = [3, 0, 0] }\nr = "
+                   "{ kind = "
+                   "\"multibody.rod\", from = \"p\", to = \"e\", length = 1 }\n",
+               "T193", "the circuit that 'r' closes cannot be closed", 5},
+        Broken{"driven_twice",
+               hinge + "d1 = { kind = \"multibody.driver\", joint = \"h\", motion = \"t\" }\nd2 = { kind = "
+                       "\"multibody.driver\", joint = \"h\", motion = \"t\" }\n",
+               "T195", "driver 'd2' prescribes what other joints and drivers already decide", 4},
+        Broken{"driver_of_no_joint",
+               hinge + "d = { kind = \"multibody.driver\", joint = \"hh\", motion = \"t\" }\n", "T190",
+               "'joint' of 'd' is 'hh', which is not a joint with one coordinate", 3},
+        Broken{"motion_of_a_variable",
+               hinge + "k = { kind = \"multibody.revolute\", from = \"f\", to = \"g\" }\nd = { kind = "
+                       "\"multibody.driver\", joint = \"h\", motion = \"k.angle\" }\n",
+               "T127", "the motion of 'd' depends on 'k.angle'", 4},
+        Broken{"mass_that_varies",
+               hinge + "b = { kind = \"multibody.body\", at = \"f\", mass = \"1 + t\" }\n", "T190",
+               "'mass' of 'b' depends on more than parameters", 3},
+        Broken{"two_gravities",
+               hinge + "g1 = { kind = \"multibody.gravity\" }\ng2 = { kind = \"multibody.gravity\" }\n",
+               "T190", "two components of kind 'multibody.gravity'", 4},
+        Broken{"frame_not_given", "h = { kind = \"multibody.revolute\", from = \"datum\" }\n", "T112",
+               "'to' of 'h' is not given", 2},
+        Broken{"vector_of_two",
+               "a = { kind = \"multibody.arm\", from = \"datum\", to = \"f\", offset = [1, 2] }\n", "T102",
+               "'offset' of 'a' has 2 entries", 2},
+        Broken{"component_called_like_a_frame",
+               hinge + "f = { kind = \"multibody.body\", at = \"f\", mass = 1 }\n", "T106",
+               "'f' is both a component and a frame", 2},
+        Broken{
+            "quaternion_in_a_circuit",
+            "q = { kind = \"multibody.spherical_quaternion\", from = \"datum\", to = \"f\" }\na = { kind = "
+            "\"multibody.arm\", from = \"f\", to = \"e\", offset = [1, 0, 0] }\nr = { kind = "
+            "\"multibody.point_on_plane\", "
+            "from = \"datum\", to = \"e\" }\n",
+            "T194", "'r' decides a quaternion", 4},
+        Broken{
+            "shafts_all_around",
+            "h = { kind = \"multibody.revolute\", from = \"datum\", to = \"f\", damping = 1 }\nk = { kind = "
+            "\"multibody.revolute\", from = \"datum\", to = \"f\", damping = 1 }\n",
+            "T192", "'k' closes a circuit of joints, and has a port", 3}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace tellegen

@@ -1,0 +1,235 @@
+// Log files as they come, through the program: what is in them, calibration, estimation.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tellegen/data/table_source.h"
+#include "tellegen/results/test_folder.h"
+#include "tests/program.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string bench = TELLEGEN_SOURCE_DIR "/models/bench-motor";
+
+class Records : public testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (folder / name).string(); }
+
+  // The rows of the worked log: time, housing, loss, air.
+  static std::vector<std::vector<double>> rows() {
+    const auto table = open_table(bench + "/log.csv", {});
+    table->choose({table->time_column(), 2, 3, 4});
+    std::vector<std::vector<double>> all;
+    for (TableBlock block; table->next(block);)
+      for (std::size_t r = 0; r < block.rows; ++r) {
+        auto& row = all.emplace_back();
+        for (const auto& column : block.columns) row.push_back(column[r]);
+      }
+    return all;
+  }
+
+  // The worked model without [columns].
+  std::string plain_model() const {
+    std::string text = get(bench + "/model.toml");
+    const std::size_t from = text.find("[columns]"), to = text.find("[simulation]");
+    put(folder / "motor.toml", text.erase(from, to - from));
+    return path("motor.toml");
+  }
+
+  static nlohmann::json parsed(const Ran& ran) { return nlohmann::json::parse(ran.out, nullptr, false); }
+
+  // The parameters found lie within three of their standard deviations of the truth.
+  static void expect_truth(const Ran& ran, const std::string& what) {
+    ASSERT_EQ(ran.code, 0) << what << "\n" << ran.err << ran.out;
+    const nlohmann::json json = parsed(ran);
+    ASSERT_FALSE(json.is_discarded()) << what;
+    const std::map<std::string, double> truth{{"R_wh", 0.42}, {"R_ha", 0.31}, {"C_w", 80.0}, {"C_h", 600.0}};
+    int seen = 0;
+    for (const auto& stage : json["stages"])
+      for (const auto& p : stage["parameters"]) {
+        const double found = p["after_si"], deviation = p["deviation"];
+        EXPECT_LT(std::abs(found - truth.at(p["name"])), 3.0 * deviation) << what << " " << p["name"];
+        EXPECT_LT(deviation, 0.2 * found) << what << " " << p["name"];
+        ++seen;
+      }
+    EXPECT_EQ(seen, 4) << what;
+  }
+
+  TestFolder folder;
+};
+
+TEST_F(Records, the_worked_log_calibrates_to_the_truth_as_it_is) {
+  expect_truth(run_program({"calibrate", bench + "/model.toml", "--data", bench + "/log.csv", "--interpret",
+                            "--json"}),
+               "log.csv");
+}
+
+TEST_F(Records, every_shape_of_the_record_calibrates_to_the_truth) {
+  const std::string model = plain_model();
+  struct Shape {
+    std::string name, head, columns;
+    std::function<std::string(const std::vector<double>&)> row;
+  };
+  const auto comma = [](std::string text) {
+    for (char& c : text)
+      if (c == '.') c = ',';
+    return text;
+  };
+  const auto clock = [](double t) {
+    const int s = 36000 + static_cast<int>(t);
+    return fmt::format("{:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  };
+  const auto plain = [](const std::vector<double>& r) {
+    return fmt::format("{},{},{},{}", r[0], r[1], r[2], r[3]);
+  };
+  const std::vector<Shape> shapes{
+      {"iso", "time,T_h,P,amb", "",
+       [&](const auto& r) { return fmt::format("2026-03-01T{}Z,{},{},{}", clock(r[0]), r[1], r[2], r[3]); }},
+      {"epoch", "time,T_h,P,amb", "",
+       [](const auto& r) { return fmt::format("{:.1f},{},{},{}", 1.7e9 + r[0], r[1], r[2], r[3]); }},
+      {"semicolon and decimal comma", "time;T_h;P;amb", "",
+       [&](const auto& r) { return comma(fmt::format("{};{};{};{}", r[0], r[1], r[2], r[3])); }},
+      {"row of units", "time,T_h,P,amb\ns,degC,W,degC", "", plain},
+      {"lines before", "Logger: ACME 3000\nSerial 1234\n\ntime,T_h,P,amb", "", plain},
+      {"other names", "Zeit,Gehäuse Temp [°C],Verlust (W),Umgebung [°C]",
+       "T_h=Gehäuse Temp [°C], P=Verlust (W), amb=Umgebung [°C]", plain},
+      {"other units", "time [min],T_h [degF],P [kW],amb [K]", "",
+       [](const auto& r) {
+         return fmt::format("{:.8f},{},{},{}", r[0] / 60.0, r[1] * 1.8 + 32.0, r[2] * 1e-3, r[3] + 273.15);
+       }},
+      {"far from zero", "time,T_h,P,amb", "",
+       [](const auto& r) { return fmt::format("{},{},{},{}", r[0] + 36000.0, r[1], r[2], r[3]); }},
+      {"a time twice", "time,T_h,P,amb", "",
+       [&](const auto& r) { return plain(r) + (r[0] == 100.0 ? "\n" + plain(r) : ""); }},
+  };
+  const auto all = rows();
+  ASSERT_EQ(all.size(), 361u);
+  for (const Shape& shape : shapes) {
+    std::string text = shape.head + "\n";
+    for (const auto& row : all) text += shape.row(row) + "\n";
+    put(folder / "shape.csv", text);
+    std::vector<std::string> arguments{"calibrate",       model,         "--data",
+                                       path("shape.csv"), "--interpret", "--json"};
+    if (!shape.columns.empty()) arguments.insert(arguments.end(), {"--columns", shape.columns});
+    expect_truth(run_program(arguments), shape.name);
+  }
+}
+
+TEST_F(Records, what_was_calibrated_is_what_the_estimator_starts_from) {
+  const Ran calibrated = run_program({"calibrate", bench + "/model.toml", "--data", bench + "/log.csv",
+                                      "--interpret", "--output", path("twin.toml")});
+  ASSERT_EQ(calibrated.code, 0) << calibrated.err;
+  const Ran estimated = run_program({"estimate", path("twin.toml"), "--data", bench + "/log.csv",
+                                     "--interpret", "--window", "0:5s", "--anyway", "--json"});
+  ASSERT_EQ(estimated.code, 0) << estimated.err;
+  // After two readings nothing but the start has been learnt.
+  for (const auto& e : parsed(estimated)["estimated"])
+    if (e["name"] == "C_h") {
+      EXPECT_NEAR(e["end"].get<double>(), 600.0, 40.0);
+      EXPECT_LT(e["deviation"].get<double>(), 40.0);
+    }
+}
+
+TEST_F(Records, data_shows_what_is_in_a_file_and_proposes_the_mapping) {
+  const Ran ran = run_program({"data", bench + "/log.csv", "--model", plain_model(), "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const nlohmann::json json = parsed(ran);
+  EXPECT_EQ(json["rows"], 361);
+  EXPECT_EQ(json["interval"], 5.0);
+  EXPECT_EQ(json["columns"][2]["unit"], "degC");
+  std::map<std::string, std::string> mapping;
+  for (const auto& m : json["mapping"]) mapping[m["name"]] = m["column"];
+  EXPECT_EQ(mapping, (std::map<std::string, std::string>{
+                         {"T_h", "Gehäuse Temp"}, {"P", "Verlust"}, {"amb", "Umgebung"}}));
+  // What it proposes is what the others take.
+  expect_truth(run_program({"calibrate", path("motor.toml"), "--data", bench + "/log.csv", "--columns",
+                            json["columns_option"], "--interpret", "--json"}),
+               "proposed");
+  const Ran text = run_program({"data", bench + "/log.csv", "--model", path("motor.toml")});
+  EXPECT_NE(text.out.find("sensor T_h?"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("[columns]"), std::string::npos) << text.out;
+}
+
+TEST_F(Records, check_says_what_this_record_can_tell) {
+  const Ran whole =
+      run_program({"check", bench + "/model.toml", "--estimate", "--data", bench + "/log.csv", "--json"});
+  EXPECT_EQ(whole.code, 0) << whole.err;
+  EXPECT_EQ(parsed(whole)["all_known"], true);
+  const Ran little = run_program(
+      {"check", bench + "/model.toml", "--estimate", "--data", bench + "/log.csv", "--window", "0:30s"});
+  EXPECT_EQ(little.code, 1) << little.out;
+}
+
+TEST_F(Records, faults_are_json_where_json_is_asked_for) {
+  put(folder / "bad.csv", "time,T_h,P,amb\n0,20,1,22\n1,abc,1,22\n");
+  const Ran ran = run_program({"calibrate", plain_model(), "--data", path("bad.csv"), "--json"});
+  EXPECT_EQ(ran.code, 2);
+  const nlohmann::json json = parsed(ran);
+  ASSERT_FALSE(json.is_discarded()) << ran.out;
+  EXPECT_EQ(json["faults"][0]["code"], "T594");
+  EXPECT_EQ(json["faults"][0]["line"], 3);
+}
+
+TEST_F(Records, a_full_disk_is_an_error) {
+  const std::string command =
+      std::string(TELLEGEN_PROGRAM) + " data " + bench + "/log.csv > /dev/full 2> " + path("err.txt");
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  EXPECT_NE(get(path("err.txt")).find("cannot write to standard output"), std::string::npos)
+      << get(path("err.txt"));
+}
+
+TEST_F(Records, a_number_of_a_component_is_set) {
+  const std::vector<std::string> simulate{"simulate", bench + "/model.toml", "--interpret", "--stop", "10s",
+                                          "--json"};
+  const auto last = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = simulate;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    arguments.insert(arguments.end(), {"--output", path("run.csv")});
+    const Ran ran = run_program(arguments);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const std::string text = get(path("run.csv"));
+    return text.substr(text.rfind('\n', text.size() - 2));
+  };
+  EXPECT_NE(last({}), last({"--set", "ch.T0=30degC"}));
+  const Ran wrong = run_program({"simulate", bench + "/model.toml", "--set", "ch.T0=5V"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("T123"), std::string::npos) << wrong.err;
+  const Ran none = run_program({"simulate", bench + "/model.toml", "--set", "ch.X=5"});
+  EXPECT_EQ(none.code, 2) << none.out;
+}
+
+TEST_F(Records, a_folder_of_own_kinds_is_given_once) {
+  fs::create_directories(folder / "kinds_of_mine/thermal");
+  put(folder / "kinds_of_mine/thermal/plate.toml", get(TELLEGEN_SOURCE_DIR "/library/thermal/resistor.toml"));
+  std::string text = get(bench + "/model.toml");
+  text.replace(text.find("thermal.resistor"), 16, "thermal.plate");
+  fs::create_directories(folder / "elsewhere");
+  put(folder / "elsewhere/motor.toml", text);
+  EXPECT_EQ(run_program({"check", path("elsewhere/motor.toml")}).code, 2);
+  EXPECT_EQ(run_program({"check", path("elsewhere/motor.toml"), "--library", path("kinds_of_mine")}).code, 0);
+  const Ran listed = run_program({"library", "thermal.plate", "--library", path("kinds_of_mine")});
+  EXPECT_NE(listed.out.find("plate.toml"), std::string::npos) << listed.out << listed.err;
+}
+
+TEST_F(Records, compare_takes_other_times_more_columns_and_other_units) {
+  put(folder / "reference.csv", "t [s],T_w [K],extra\n0,295.15,1\n2.5,295.3,2\n10,296,3\n");
+  const Ran ran = run_program({"simulate", bench + "/model.toml", "--interpret", "--stop", "10s", "--compare",
+                               path("reference.csv")});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("'extra'"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("1 of 3 times"), std::string::npos) << ran.err;
+}
+
+}  // namespace
+}  // namespace tellegen
