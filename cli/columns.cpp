@@ -19,7 +19,15 @@ std::vector<OutputColumn> listed_columns(const Model& model, const std::string& 
   std::vector<OutputColumn> columns;
   FaultList faults;
   std::unordered_set<std::string> seen;
-  for (const std::string& text : split_list(list)) {
+  std::vector<std::string> items;
+  for (const std::string& item : split_list(list)) {  // "cell[*].T" alone is one output for each element
+    const bool many =
+        item.find("[*]") != std::string::npos && item.find_first_of("( +-/^,") == std::string::npos;
+    const std::vector<std::string> names = many ? element_names(model.arrays, item) : std::vector{item};
+    items.insert(items.end(), names.begin(), names.end());
+    if (names.empty()) items.push_back(item);
+  }
+  for (const std::string& text : items) {
     if (!seen.insert(text).second) continue;
     try {
       columns.push_back({text, "", parse_value(model, text, {"tellegen simulate --outputs", 0})});

@@ -112,6 +112,89 @@ static inline double tellegen_lookup(const tellegen_table* table, int order, dou
   }
 }
 
+/* A table of two or three arguments: values on a grid, the last axis running first. Straight lines (0) and holding
+ * (1) keep the end values outside; cubics (2) have at each point also the slopes, so that value and slope are
+ * continuous, and go straight on outside: 2^dimensions numbers a point, bit d of an index meaning the derivative
+ * by axis d. */
+typedef struct tellegen_grid {
+  int dimensions, interpolation;
+  int count[3];
+  const double* x[3]; /* each strictly increasing */
+  const double* c;
+} tellegen_grid;
+
+/* Along one axis: the left point, and what values (w[0], w[1]) and slopes (w[2], w[3]) of both points weigh. */
+static inline int tellegen_grid_axis(const tellegen_grid* grid, int axis, int order, double at, double* w) {
+  const double* x = grid->x[axis];
+  const int count = grid->count[axis];
+  int low = 0, high = count - 1; /* the answer k: x[k] <= at < x[k+1], or the first or last interval */
+  double h, u;
+  w[0] = w[1] = w[2] = w[3] = 0.0;
+  while (low + 1 < high) {
+    const int middle = low + (high - low) / 2;
+    if (at < x[middle])
+      high = middle;
+    else
+      low = middle;
+  }
+  if (count == 1 || at < x[0] || !(at < x[count - 1])) { /* outside */
+    const int last = count > 1 && !(at < x[0]);
+    w[last] = order == 0 ? 1.0 : 0.0;
+    if (grid->interpolation == 2 && count > 1)
+      w[2 + last] = order == 0 ? at - x[last ? count - 1 : 0] : order == 1 ? 1.0 : 0.0;
+    return low;
+  }
+  h = x[low + 1] - x[low];
+  u = (at - x[low]) / h;
+  if (grid->interpolation == 1) {
+    w[0] = order == 0 ? 1.0 : 0.0;
+  } else if (grid->interpolation == 0) {
+    if (order == 0) w[0] = 1.0 - u, w[1] = u;
+    if (order == 1) w[0] = -1.0 / h, w[1] = 1.0 / h;
+  } else if (order == 0) {
+    w[1] = u * u * (3.0 - 2.0 * u);
+    w[0] = 1.0 - w[1];
+    w[2] = h * u * (1.0 - u) * (1.0 - u);
+    w[3] = h * u * u * (u - 1.0);
+  } else if (order == 1) {
+    w[1] = 6.0 * u * (1.0 - u) / h;
+    w[0] = -w[1];
+    w[2] = (1.0 - u) * (1.0 - 3.0 * u);
+    w[3] = u * (3.0 * u - 2.0);
+  } else if (order == 2) {
+    w[1] = (6.0 - 12.0 * u) / (h * h);
+    w[0] = -w[1];
+    w[2] = (6.0 * u - 4.0) / h;
+    w[3] = (6.0 * u - 2.0) / h;
+  } else {
+    w[1] = -12.0 / (h * h * h);
+    w[0] = -w[1];
+    w[2] = w[3] = 6.0 / (h * h);
+  }
+  return low;
+}
+
+/* The derivative whose order by axis d stands in bits 2d and 2d + 1; NaN where the grid has no points. */
+static inline double tellegen_grid_lookup(const tellegen_grid* grid, int order, double a, double b, double c) {
+  const int d = grid->dimensions, combinations = grid->interpolation == 2 ? 1 << d : 1;
+  const int n1 = grid->count[1], n2 = d > 2 ? grid->count[2] : 1;
+  double w[3][4] = {{0}, {0}, {1.0, 0.0, 0.0, 0.0}}, sum = 0.0;
+  int at[3] = {0, 0, 0}, corner, bits;
+  if (grid->count[0] == 0) return (double)NAN;
+  at[0] = tellegen_grid_axis(grid, 0, order & 3, a, w[0]);
+  at[1] = tellegen_grid_axis(grid, 1, (order >> 2) & 3, b, w[1]);
+  if (d > 2) at[2] = tellegen_grid_axis(grid, 2, (order >> 4) & 3, c, w[2]);
+  for (corner = 0; corner < 1 << d; ++corner) {
+    const int i = corner & 1, j = (corner >> 1) & 1, k = corner >> 2;
+    const double* point;
+    if ((i && grid->count[0] == 1) || (j && n1 == 1) || (k && n2 == 1)) continue;
+    point = grid->c + (((at[0] + i) * n1 + at[1] + j) * n2 + at[2] + k) * combinations;
+    for (bits = 0; bits < combinations; ++bits)
+      sum += w[0][i + 2 * (bits & 1)] * w[1][j + (bits & 2)] * w[2][k + 2 * (bits >> 2)] * point[bits];
+  }
+  return sum;
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -34,8 +34,8 @@
 #include "tellegen/netlist/faults.h"
 #include "tellegen/results/test_folder.h"
 #include "tellegen/simulate/integrator.h"
-#include "tellegen/symbolic/frames.h"
 #include "tellegen/symbolic/functions.h"
+#include "tellegen/symbolic/written_functions.h"
 
 namespace tellegen {
 namespace {
@@ -78,9 +78,11 @@ TEST(Docs, model_file_lists_every_function) {
         row({ticked(f.name), f.arity < 0 ? "2 or more" : std::to_string(f.arity), std::string(f.summary)}));
 }
 
-TEST(Docs, model_file_lists_every_frame_function) {
-  for (const FrameFunction& f : frame_functions())
-    expect_line("docs/model-file.md", row({ticked(f.name), std::to_string(f.arity), std::string(f.summary)}));
+TEST(Docs, model_file_lists_every_written_function) {
+  for (const WrittenFunction& f : written_functions())
+    expect_line(
+        "docs/model-file.md",
+        row({ticked(f.name), f.arity < 0 ? "1 or more" : std::to_string(f.arity), std::string(f.summary)}));
 }
 
 TEST(Docs, model_file_lists_every_method) {

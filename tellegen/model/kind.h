@@ -46,6 +46,7 @@ struct KindParameter {
   Expr fallback;          // default value, in the kind's other parameters; empty: must be given
   bool optional = false;  // may be left out altogether (an initial value, say)
   bool table = false;     // a table, called like a function in the equations
+  int dimensions = 1;     // ... of so many arguments
   Interpolation interpolation = Interpolation::linear;  // of a table, unless the model says otherwise
   std::optional<double> above, below, at_least, at_most;
 };

@@ -30,7 +30,7 @@ void KindReader::name_everything() {
   names_["t"] = {Meaning::time, -1, pool_.symbol("t")};
   for (std::size_t k = 0; k < kind_.parameters.size(); ++k) {
     const KindParameter& parameter = kind_.parameters[k];
-    if (parameter.table) tables_[parameter.name] = formal_table(parameter.name);
+    if (parameter.table) tables_[parameter.name] = formal_table(parameter.name, parameter.dimensions);
     define(*parameter_entries_[k], parameter.name,
            {parameter.table ? Meaning::table : Meaning::parameter, static_cast<int>(k),
             pool_.symbol(parameter.name)});
@@ -416,8 +416,8 @@ void KindReader::read_check(const Value& table) {
       if (named->meaning == Meaning::table) {
         const auto folder = std::filesystem::path(document_.name()).parent_path();
         const KindParameter& parameter = kind_.parameters[named->index];
-        if (auto read =
-                reader.read(source_, entry, folder, what, parameter.unit, "", parameter.interpolation))
+        if (auto read = reader.read(source_, entry, folder, what,
+                                    {parameter.unit, "", parameter.interpolation, parameter.dimensions}))
           check.tables[parameter.name] = std::move(read);
         continue;
       }

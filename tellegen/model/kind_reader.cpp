@@ -220,7 +220,15 @@ void KindReader::read_parameter(const Value& entry) {
            value->number != 0.0;
   };
   parameter.optional = flag("optional");
-  parameter.table = flag("table");
+  if (const Value* table = entry.find("table"); table && table->type == Value::Type::integer) {
+    parameter.table = true;
+    parameter.dimensions = static_cast<int>(table->number);
+    if (table->number < 1 || table->number > 3)
+      source_.fault(*table, "T124", fmt::format("{}: a table has one to three arguments", what));
+    parameter.dimensions = std::clamp(parameter.dimensions, 1, 3);
+  } else {
+    parameter.table = flag("table");
+  }
   if (const Value* value = entry.find("interpolation"))
     if (const auto read = read_interpolation(source_, *value, what)) parameter.interpolation = *read;
   const auto bound = [&](std::string_view key, std::optional<double>& into) {

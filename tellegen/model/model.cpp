@@ -229,7 +229,8 @@ Expr parse_value(const Model& model, std::string_view given, const Place& place)
   Expr value;
   try {
     if (const auto quantity = units().parse(text)) return pool.number(quantity->si);
-    value = parse(pool, text);
+    value = parse(pool, text, model.tables,
+                  [&](std::string_view name) { return element_names(model.arrays, name); });
   } catch (const UnknownUnit& error) {
     throw ModelError({place, "T122", error.what(), {}});
   } catch (const ParseError& error) {

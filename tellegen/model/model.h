@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tellegen/model/array_names.h"
 #include "tellegen/model/fault.h"
 #include "tellegen/model/kind.h"
 #include "tellegen/symbolic/expression.h"
@@ -208,6 +209,8 @@ struct Model {
 
   std::unordered_map<std::string, int> node_by_name;  // no datums; a sensitivity node by its variable
   std::unordered_map<std::string, int> component_by_name;
+  ArrayIndices arrays;  // of components and of nodes
+  TableMap tables;      // functions that expressions may call
   // Sensors and outputs of the model and of its subsystems ("first.loss"): names that stand for a formula.
   std::unordered_map<std::string, Expr> formulas;
 };

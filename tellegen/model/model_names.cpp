@@ -56,6 +56,8 @@ Expr ModelReader::meaning_of(int scope, std::string_view name, std::vector<Fault
   }
   if (found.named) return resolve(found.scope, *found.named);
   Fault fault{{}, "T121", fmt::format("there is no parameter, input or variable '{}'", name), {}};
+  if (name.find("[*]") != std::string_view::npos)
+    fault.details.push_back("many values at once belong in sum(), mean(), min() or max()");
   if (suggestions_left_-- > 0) {
     std::vector<std::string> known;
     const Scope& s = *scopes_[scope];
@@ -76,7 +78,11 @@ const ModelReader::Resolved& ModelReader::expression(int scope, const Value& at,
   if (known == s.expressions.end()) {
     Resolved result;
     try {
-      const Expr raw = parse(*model_.pool, text);
+      const Expr raw = parse(*model_.pool, text, s.tables, [&](std::string_view name) {
+        std::vector<std::string> names = element_names(model_.arrays, s.prefix + std::string(name));
+        for (std::string& full : names) full.erase(0, s.prefix.size());
+        return names;
+      });
       ExprMap<Expr> replacements;
       bool good = true;
       for (Expr symbol : symbols_of(std::span(&raw, 1))) {

@@ -74,11 +74,12 @@ int ModelReader::open_scope(const Document& document, const std::filesystem::pat
   const int scope = static_cast<int>(scopes_.size());
   scopes_.push_back(std::make_unique<Scope>(Scope{&document, folder, std::move(prefix), parent}));
   const Source at = source(scope);
-  at.known_keys(
-      document.root(),
-      {"name", "summary", "parameters", "inputs", "components", "ports", "sensors", "outputs", "initial",
-       "simulation", "objectives", "runs", "design", "unknowns", "estimate", "calibrate", "columns", "stack"},
-      "a model");
+  at.known_keys(document.root(),
+                {"name", "summary", "parameters", "inputs", "components", "ports", "sensors", "outputs",
+                 "initial", "simulation", "objectives", "runs", "design", "unknowns", "estimate", "calibrate",
+                 "columns", "stack", "tables"},
+                "a model");
+  read_tables(scope);
   read_names(scope, "parameters", Named::What::parameter);
   read_names(scope, "inputs", Named::What::input);
   read_names(scope, "sensors", Named::What::sensor);
@@ -86,14 +87,27 @@ int ModelReader::open_scope(const Document& document, const std::filesystem::pat
   return scope;
 }
 
+// Functions of one to three arguments that expressions of this file call.
+void ModelReader::read_tables(int scope) {
+  const Source at = source(scope);
+  const Value* table = at.document.root().find("tables");
+  if (!table || !at.is(*table, Value::Type::table, "'tables'")) return;
+  for (const Value& entry : table->items) {
+    if (!check_name(at, entry, entry.key, "a table")) continue;
+    if (auto read = tables_.read(at, entry, scopes_[scope]->folder, fmt::format("table '{}'", entry.key),
+                                 {.dimensions = 0}))
+      scopes_[scope]->tables[std::string(entry.key)] = std::move(read);
+  }
+  if (scope == 0) model_.tables = scopes_[scope]->tables;
+}
+
 void ModelReader::read_names(int scope, std::string_view section, Named::What what) {
   const Source at = source(scope);
   const Value* table = at.document.root().find(section);
   if (!table || !at.is(*table, Value::Type::table, fmt::format("'{}'", section))) return;
   constexpr std::string_view singular[] = {"a parameter", "an input", "a sensor", "an output"};
-  for (const Value& entry : table->items) {
-    const bool quoted = what == Named::What::output && is_display_name(entry.key);
-    if (!quoted && !check_name(at, entry, entry.key, singular[static_cast<int>(what)])) continue;
+  const bool reported = what == Named::What::output || what == Named::What::sensor;
+  const auto add = [&](const Value& entry) {
     const auto [place, fresh] =
         scopes_[scope]->names.try_emplace(entry.key, Named{.what = what, .entry = &entry});
     if (fresh)
@@ -103,6 +117,18 @@ void ModelReader::read_names(int scope, std::string_view section, Named::What wh
                fmt::format("'{}' is already {} (line {})", entry.key,
                            singular[static_cast<int>(place->second.what)], place->second.entry->line),
                {"sensors, outputs, inputs and parameters share their names"});
+  };
+  for (const Value& entry : table->items) {
+    const bool quoted = what == Named::What::output && is_display_name(entry.key);
+    if (!quoted && !check_name(at, entry, entry.key, singular[static_cast<int>(what)])) continue;
+    if (!reported || !entry.is_table() || !entry.find("count")) {
+      add(entry);
+      continue;
+    }
+    for (const Value& element : arrays_.elements(at, entry, scopes_[scope]->folder)) {
+      add(element);
+      model_.arrays[scopes_[scope]->prefix + std::string(entry.key)].emplace_back(indexed(element.key).index);
+    }
   }
 }
 
@@ -120,13 +146,36 @@ void ModelReader::read_components(int scope) {
   if (!at.is(*table, Value::Type::table, "'components'")) return;
   if (table->items.empty()) at.fault(*table, "T103", "the model has no components");
   if (scope == 0) model_.components.reserve(table->items.size());
-  for (const Value& entry : table->items) read_component(scope, entry);
+  for (const Value& entry : table->items) {
+    if (!check_name(at, entry, entry.key, "a component")) continue;
+    if (!at.is(entry, Value::Type::table, fmt::format("component '{}'", entry.key))) continue;
+    if (ComponentArrays::is_array(entry))
+      read_array(scope, entry);
+    else
+      read_component(scope, entry);
+  }
+}
+
+// What is wrong with one element is wrong with all, but for rows of a file: it is said once.
+void ModelReader::read_array(int scope, const Value& entry) {
+  const Source at = source(scope);
+  const std::size_t before = faults_.size();
+  for (const Value& element : arrays_.elements(at, entry, scopes_[scope]->folder)) {
+    const IndexedName name = indexed(element.key);
+    if (name.index.empty() && !check_name(at, entry, element.key, "a component")) return;
+    if (model_.component_by_name.contains(scopes_[scope]->prefix + std::string(element.key))) {
+      at.fault(entry, "T106", fmt::format("there are two components '{}'", element.key));
+      return;
+    }
+    read_component(scope, element);
+    if (faults_.size() > before && !entry.find("rows")) return;
+    if (!name.index.empty())
+      model_.arrays[scopes_[scope]->prefix + std::string(name.stem)].emplace_back(name.index);
+  }
 }
 
 void ModelReader::read_component(int scope, const Value& entry) {
   const Source at = source(scope);
-  if (!check_name(at, entry, entry.key, "a component")) return;
-  if (!at.is(entry, Value::Type::table, fmt::format("component '{}'", entry.key))) return;
   const Value *kind_value = entry.find("kind"), *file = entry.find("model");
   if (!kind_value == !file) {
     at.fault(entry, "T103", fmt::format("component '{}' needs a 'kind'", entry.key),
@@ -221,7 +270,8 @@ void ModelReader::read_parameter(int scope, int component, int index, const Valu
   };
   if (parameter.table) {
     model_.components[component].values[index].table =
-        tables_.read(at, value, scopes_[scope]->folder, what(), parameter.unit, "", parameter.interpolation);
+        tables_.read(at, value, scopes_[scope]->folder, what(),
+                     {parameter.unit, "", parameter.interpolation, parameter.dimensions});
     return;
   }
   if (value.is_number() && std::isfinite(value.number))
@@ -266,10 +316,12 @@ int ModelReader::node_named(int scope, const Value& value, std::string_view comp
       model_.node_by_name.try_emplace(s.prefix + name, static_cast<int>(model_.nodes.size()));
   if (!fresh) return entry->second;
   const auto word = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
-  if (name.empty() || !std::all_of(name.begin(), name.end(), word)) {
+  const auto [stem, index] = indexed(name);
+  if (stem.empty() || !std::all_of(stem.begin(), stem.end(), word)) {
     at.fault(value, "T105", fmt::format("'{}' cannot be the name of a node", name),
-             {"a node's name has letters, digits and underscores"});
+             {"a node's name has letters, digits and underscores, and may have an index: n[3]"});
   }
+  if (!index.empty()) model_.arrays[s.prefix + std::string(stem)].emplace_back(index);
   model_.nodes.push_back({entry->first, -1, false, value.line, -1});
   node_user_.emplace_back(-1, -1);
   return entry->second;
@@ -333,13 +385,28 @@ void ModelReader::check_ports(int scope) {
   }
 }
 
-// A node and a component of one name would make `name.v` mean two things.
+// A node and a component may have one name where `name.v` can mean one of them only.
 void ModelReader::check_clashes() {
-  for (const Component& component : model_.components)
-    if (const auto node = model_.node_by_name.find(component.name); node != model_.node_by_name.end())
+  for (const Component& component : model_.components) {
+    const auto node = model_.node_by_name.find(component.name);
+    if (node == model_.node_by_name.end() || model_.nodes[node->second].domain < 0) continue;
+    const std::string& variable = model_.domains[model_.nodes[node->second].domain].node;
+    const Kind& kind = model_.kinds[component.kind];
+    const auto is_it = [&](const auto& part) { return part.name == variable; };
+    const bool clash =
+        std::any_of(kind.parameters.begin(), kind.parameters.end(), is_it) ||
+        std::any_of(kind.variables.begin(), kind.variables.end(), is_it) ||
+        std::any_of(kind.outputs.begin(), kind.outputs.end(), is_it) ||
+        std::any_of(kind.edges.begin(), kind.edges.end(), [&](const KindEdge& edge) {
+          const Domain& domain = model_.domains[edge.domain];
+          return edge.name == variable || domain.across == variable || domain.through == variable;
+        });
+    if (clash)
       faults_.add(component.place, "T106", fmt::format("'{}' is both a component and a node", component.name),
-                  {fmt::format("the node is first named in line {}; give one of them another name",
-                               model_.nodes[node->second].line)});
+                  {fmt::format("'{}.{}' could be of either; the node is first named in line {}; give one of "
+                               "them another name",
+                               component.name, variable, model_.nodes[node->second].line)});
+  }
 }
 
 void ModelReader::check_datums() {

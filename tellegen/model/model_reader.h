@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tellegen/model/arrays.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/mechanism_parts.h"
 #include "tellegen/model/model.h"
@@ -74,6 +75,7 @@ class ModelReader {
     std::unordered_map<std::string_view, int> kinds{};
     std::unordered_map<std::string_view, std::vector<std::string>> unknown_kinds{};  // what to say about them
     std::unordered_map<std::string_view, Resolved> expressions{};
+    TableMap tables{};  // of [tables]
   };
 
   struct Found {
@@ -93,9 +95,11 @@ class ModelReader {
   static std::unique_ptr<Document> read_document(std::string_view text, const std::filesystem::path& file);
   int open_scope(const Document& document, const std::filesystem::path& folder, std::string prefix,
                  int parent);
+  void read_tables(int scope);
   void read_names(int scope, std::string_view section, Named::What what);
   void read_components(int scope);
   void read_component(int scope, const Value& entry);
+  void read_array(int scope, const Value& entry);
   void read_parameter(int scope, int component, int parameter, const Value& value);
   int node_named(int scope, const Value& value, std::string_view component);
   int connect(int node, int domain, int component, int port, int line);
@@ -195,6 +199,7 @@ class ModelReader {
   Model model_;
   FaultList faults_;
   TableReader tables_;
+  ComponentArrays arrays_;
   std::vector<std::unique_ptr<Scope>> scopes_;
   std::map<std::filesystem::path, std::unique_ptr<Document>> documents_;  // null: it had faults
   std::map<std::filesystem::path, int> kind_files_;

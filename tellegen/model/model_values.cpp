@@ -107,7 +107,7 @@ void ModelReader::resolve_input(int scope, Named& named) {
       if (const auto read = read_interpolation(at, *said, what)) named.interpolation = *read;
   }
   if (!value || entry.is_list()) {
-    const auto table = tables_.read(at, entry, scopes_[scope]->folder, what, "", "s", Interpolation::linear);
+    const auto table = tables_.read(at, entry, scopes_[scope]->folder, what, {.x_unit = "s"});
     if (!table) return;
     named.value = pool.lookup(table, 0, pool.symbol("t"));
   } else {

@@ -20,6 +20,7 @@ class FaultList {
   void add(Place place, std::string_view code, std::string message, std::vector<std::string> details = {});
   void add(const ModelError& error);
   bool empty() const { return faults_.empty(); }
+  std::size_t size() const { return faults_.size(); }
   void throw_if_any();  // each distinct fault once, in the order of the file
 
  private:

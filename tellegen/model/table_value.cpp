@@ -63,26 +63,47 @@ const CsvFile* TableReader::csv(const Source& source, const Value& at, const std
 
 std::shared_ptr<const Table> TableReader::read(const Source& source, const Value& value,
                                                const std::filesystem::path& folder, std::string_view what,
-                                               std::string_view unit, std::string_view x_unit,
-                                               Interpolation interpolation) {
+                                               Wanted wanted) {
+  std::string own_unit;
+  if (value.is_table()) {
+    source.known_keys(
+        value,
+        {"points", "table", "column", "time", "x", "axes", "values", "interpolation", "unit", "summary"},
+        what);
+    if (const Value* given = value.find("interpolation")) {
+      const auto read = read_interpolation(source, *given, what);
+      if (!read) return nullptr;
+      wanted.interpolation = *read;
+    }
+    if (const Value* given = value.find("unit")) {
+      own_unit = source.text(value, "unit", what);
+      if (!check_known_unit(source, *given, own_unit, what)) return nullptr;
+      if (!wanted.unit.empty() && !check_unit(source, *given, own_unit, wanted.unit, what)) return nullptr;
+    }
+  }
+  if (wanted.dimensions == 0) wanted.dimensions = dimensions_of(source, value, folder);
+  const std::string key =
+      fmt::format("{} {} {} {} {}", static_cast<const void*>(value.items.data()), wanted.unit, wanted.x_unit,
+                  static_cast<int>(wanted.interpolation), wanted.dimensions);
+  const auto known = value.items.empty() ? shared_.end() : shared_.find(key);
+  if (known != shared_.end()) return known->second;
+  auto table = wanted.dimensions == 1 ? read_line(source, value, folder, what, wanted, own_unit)
+                                      : read_grid(source, value, folder, what, wanted, own_unit);
+  if (table) shared_[key] = table;
+  return table;
+}
+
+std::shared_ptr<const Table> TableReader::read_line(const Source& source, const Value& value,
+                                                    const std::filesystem::path& folder,
+                                                    std::string_view what, const Wanted& wanted,
+                                                    std::string own_unit) {
   std::vector<double> x, y;
-  std::string name(value.key), own_unit;
+  std::string name(value.key);
   Place place = source.document.at(value);
   const std::vector<int>* lines = nullptr;
   if (value.is_list()) {
     if (!read_points(source, value, what, x, y)) return nullptr;
   } else if (value.is_table()) {
-    source.known_keys(value, {"points", "table", "column", "time", "x", "interpolation", "unit"}, what);
-    if (const Value* given = value.find("interpolation")) {
-      const auto read = read_interpolation(source, *given, what);
-      if (!read) return nullptr;
-      interpolation = *read;
-    }
-    if (const Value* given = value.find("unit")) {
-      own_unit = source.text(value, "unit", what);
-      if (!check_known_unit(source, *given, own_unit, what)) return nullptr;
-      if (!unit.empty() && !check_unit(source, *given, own_unit, unit, what)) return nullptr;
-    }
     const Value* file = value.find("table");
     const Value* points = value.find("points");
     if (!file == !points) {
@@ -98,24 +119,24 @@ std::shared_ptr<const Table> TableReader::read(const Source& source, const Value
       CsvHeader header(data->described, {data->name, 1}, source.faults);
       const auto column = [&](std::string_view key, std::size_t otherwise, std::string_view expected,
                               const std::string& bare) {
-        const std::string wanted = source.text(value, key, what);
+        const std::string asked = source.text(value, key, what);
         const CsvHeader::Wanted as{std::string(expected), bare, fmt::format("'{}' of {}", key, what)};
-        if (wanted.empty() && otherwise < header.size() && data->is_time[otherwise])
+        if (asked.empty() && otherwise < header.size() && data->is_time[otherwise])
           return std::optional<CsvColumn>({static_cast<int>(otherwise), header.text(otherwise), ""});
-        if (wanted.empty() && otherwise < header.size()) return header.at(otherwise, as);
-        auto found = header.find(wanted, as);
+        if (asked.empty() && otherwise < header.size()) return header.at(otherwise, as);
+        auto found = header.find(asked, as);
         if (header.missing())
           source.fault(value.find(key) ? *value.find(key) : value, "T182",
-                       wanted.empty()
+                       asked.empty()
                            ? fmt::format("{}: 'column' must say which column of '{}'", what, data->name)
-                           : fmt::format("'{}' has no column '{}'", data->name, wanted),
-                       {did_you_mean(wanted, data->header), "its columns: " + joined(data->header)});
+                           : fmt::format("'{}' has no column '{}'", data->name, asked),
+                       {did_you_mean(asked, data->header), "its columns: " + joined(data->header)});
         return found;
       };
       // Two columns need no telling; of more, the one meant is named.
-      const auto x_column = column(value.find("x") ? "x" : "time", 0, x_unit, "");
+      const auto x_column = column(value.find("x") ? "x" : "time", 0, wanted.x_unit, "");
       const auto y_column = column("column", header.size() == 2 ? 1 : header.size(),
-                                   own_unit.empty() ? unit : std::string_view(own_unit), own_unit);
+                                   own_unit.empty() ? wanted.unit : std::string_view(own_unit), own_unit);
       if (!x_column || !y_column) return nullptr;
       for (double value_in_unit : data->columns[static_cast<std::size_t>(x_column->at)])
         x.push_back(x_column->si(value_in_unit));
@@ -144,7 +165,7 @@ std::shared_ptr<const Table> TableReader::read(const Source& source, const Value
     }
   if (!own_unit.empty())
     for (double& value_in_unit : y) value_in_unit = units().to_si(value_in_unit, own_unit);
-  return make_table(std::move(name), std::move(x), std::move(y), interpolation);
+  return make_table(std::move(name), std::move(x), std::move(y), wanted.interpolation);
 }
 
 }  // namespace tellegen

@@ -1,4 +1,7 @@
-// A table as it stands in a file: [[x, y], ...], { points = [...] }, or { table = "load.csv", column = "P" }.
+// A table as it stands in a file: [[x, y], ...], { points = [...] }, or { table = "load.csv", column = "P" };
+// of more arguments { axes = [[...], [...]], values = [[...], ...] }, { table = "map.csv", x = ["soc", "T"],
+// column = "R0" } with a row for each point of the grid, or { table = "map.csv" } with the second argument in
+// the header.
 #pragma once
 
 #include <map>
@@ -12,18 +15,40 @@ namespace tellegen {
 
 class TableReader {
  public:
-  // `folder` is where CSV files are looked for; a unit given with the table is that of its y, and must be
-  // convertible to `unit`. A unit in the header of a CSV file goes before it; that of x must be convertible
-  // to `x_unit`. Empty units: SI, whatever that is. Empty where a fault was reported.
+  // A unit given with the table is that of its values, and must be convertible to `unit`. A unit in the
+  // header of a CSV file goes before it; that of x must be convertible to `x_unit`. Empty units: SI, whatever
+  // that is.
+  struct Wanted {
+    std::string_view unit = "", x_unit = "";
+    Interpolation interpolation = Interpolation::linear;
+    int dimensions = 1;  // 0: as many as the table has
+  };
+  // `folder` is where CSV files are looked for. Empty where a fault was reported.
   std::shared_ptr<const Table> read(const Source& source, const Value& value,
                                     const std::filesystem::path& folder, std::string_view what,
-                                    std::string_view unit, std::string_view x_unit,
-                                    Interpolation interpolation);
+                                    Wanted wanted);
 
  private:
+  std::shared_ptr<const Table> read_line(const Source& source, const Value& value,
+                                         const std::filesystem::path& folder, std::string_view what,
+                                         const Wanted& wanted, std::string own_unit);
+  // grid_value.cpp
+  struct Grid {
+    std::vector<std::vector<double>> axes;
+    std::vector<double> values;
+  };
+  std::shared_ptr<const Table> read_grid(const Source& source, const Value& value,
+                                         const std::filesystem::path& folder, std::string_view what,
+                                         const Wanted& wanted, const std::string& own_unit);
+  bool written_grid(const Source& source, const Value& value, std::string_view what, Grid& grid);
+  bool grid_of_rows(const Source& source, const Value& value, const CsvFile& data, std::string_view what,
+                    const Wanted& wanted, const std::string& own_unit, Grid& grid);
+  int dimensions_of(const Source& source, const Value& value, const std::filesystem::path& folder);
   const CsvFile* csv(const Source& source, const Value& at, const std::filesystem::path& file);
 
   std::map<std::filesystem::path, std::unique_ptr<CsvFile>> files_;  // each is read once; null: it had faults
+  // Elements of an array share what stands in its entry once: with one table they are one group of equations.
+  std::map<std::string, std::shared_ptr<const Table>> shared_;
 };
 
 std::optional<Interpolation> read_interpolation(const Source& source, const Value& value,

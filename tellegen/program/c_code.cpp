@@ -50,26 +50,21 @@ std::string c_instruction(const Program& program, const Instruction& i,
       const std::string args[3] = {name(i.a), name(i.b), name(i.c)};
       return fmt::format("{} = {};", target, fill_template(program.functions[i.extra]->c, args));
     }
-    case Code::lookup:
-      return fmt::format("{} = tellegen_lookup(&table{}, {}, {});", target, i.extra, i.order, name(i.a));
+    case Code::lookup: {
+      const int arguments = program.tables[i.extra]->dimensions;
+      if (arguments == 1)
+        return fmt::format("{} = tellegen_lookup(&table{}, {}, {});", target, i.extra, i.order, name(i.a));
+      return fmt::format("{} = tellegen_grid_lookup(&table{}, {}, {}, {}, {});", target, i.extra, i.order,
+                         name(i.a), name(i.b), arguments > 2 ? name(i.c) : "0.0");
+    }
   }
   return {};
 }
 
 std::string c_tables(const Program& program) {
   std::string out;
-  const auto list = [&](const char* name, std::size_t k, const std::vector<double>& values) {
-    out += fmt::format("static const double {}{}[] = {{", name, k);
-    for (double v : values) out += c_number(v) + ", ";
-    out += "};\n";
-  };
-  for (std::size_t k = 0; k < program.tables.size(); ++k) {
-    const Table& table = *program.tables[k];
-    list("table_x", k, table.x);
-    list("table_c", k, table.c);
-    out += fmt::format("static const tellegen_table table{0} = {{{1}, table_x{0}, table_c{0}}};\n", k,
-                       table.x.size());
-  }
+  for (std::size_t k = 0; k < program.tables.size(); ++k)
+    out += c_table(*program.tables[k], fmt::format("table{}", k));
   return out;
 }
 

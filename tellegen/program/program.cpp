@@ -85,7 +85,7 @@ class SectionSplitter {
       else if (e.op() == Op::call)
         result = pool_.call(e.function(), args);
       else
-        result = pool_.lookup(e.table(), e.order(), args[0]);
+        result = pool_.lookup(e.table(), e.order(), args);
     }
     done_[e] = result;
     return result;
@@ -165,7 +165,13 @@ class Lowering {
         const auto found = std::find(tables.begin(), tables.end(), e.table());
         const auto index = static_cast<std::int32_t>(found - tables.begin());
         if (found == tables.end()) program_.tables.push_back(e.table());
-        r = emit({.code = Code::lookup, .a = lower(e.args()[0]), .extra = index, .order = e.order()});
+        const auto args = e.args();
+        r = emit({.code = Code::lookup,
+                  .a = lower(args[0]),
+                  .b = args.size() > 1 ? lower(args[1]) : 0,
+                  .c = args.size() > 2 ? lower(args[2]) : 0,
+                  .extra = index,
+                  .order = e.order()});
         break;
       }
     }
@@ -371,9 +377,11 @@ void interpret(const Program& program, int section, double* r) {
         r[i.target] = f.value(args, f.arity < 0 ? 2 : f.arity);
         break;
       }
-      case Code::lookup:
-        r[i.target] = program.tables[i.extra]->value(r[i.a], i.order);
+      case Code::lookup: {
+        const double args[3] = {r[i.a], r[i.b], r[i.c]};
+        r[i.target] = program.tables[i.extra]->value_at(args, i.order);
         break;
+      }
     }
   }
 }

@@ -110,8 +110,10 @@ void for_each_operand(const Program& program, const Instruction& i, Fn fn) {
     case Code::copy:
     case Code::negate:
     case Code::square_root:
-    case Code::lookup:
       operands = 1;
+      break;
+    case Code::lookup:
+      operands = program.tables[i.extra]->dimensions;
       break;
     case Code::call: {
       const int arity = program.functions[i.extra]->arity;

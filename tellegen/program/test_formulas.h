@@ -13,6 +13,10 @@ inline Expr random_formula(Pool& pool, std::mt19937& random, const std::vector<E
       make_table("line", {-1.0, 0.0, 0.5, 2.0}, {1.0, 0.5, 3.0, -1.0}, Interpolation::linear);
   static const auto curve =
       make_table("curve", {-2.0, 0.0, 1.0, 2.0}, {0.0, 1.0, 4.0, 5.0}, Interpolation::cubic);
+  static const auto map = make_grid("map", {{-1.0, 0.0, 2.0}, {-1.5, 0.5, 1.0, 3.0}},
+                                    {1, 2, 0, 3, -1, 4, 2, 2, 0, 1, 5, 3}, Interpolation::cubic);
+  static const auto block = make_grid("block", {{-1.0, 1.0}, {0.0, 0.5, 1.0}, {-2.0, 2.0}},
+                                      {1, 2, 0, 3, -1, 4, 2, 2, 0, 1, 5, 3}, Interpolation::linear);
   const auto sub = [&] { return random_formula(pool, random, symbols, depth - 1); };
   const auto pick = random() % (depth > 0 ? 16 : 2);
   switch (pick) {
@@ -43,7 +47,14 @@ inline Expr random_formula(Pool& pool, std::mt19937& random, const std::vector<E
     case 13:
       return pool.call("sqrt", {pool.call("abs", {sub()})}) + pow(pool.call("abs", {sub()}) + 1.0, 1.5);
     case 14:
-      return pool.lookup(random() % 2 ? line : curve, static_cast<int>(random() % 2), sub());
+      switch (random() % 4) {
+        case 0:
+          return pool.lookup(map, static_cast<int>(random() % 6), std::vector{sub(), sub()});
+        case 1:
+          return pool.lookup(block, static_cast<int>(random() % 2), std::vector{sub(), sub(), sub()});
+        default:
+          return pool.lookup(random() % 2 ? line : curve, static_cast<int>(random() % 2), sub());
+      }
     default:
       return pow(pool.call("abs", {sub()}) + 0.5, -0.5) * pool.call("junction_limit", {sub(), sub()});
   }

@@ -336,6 +336,7 @@ EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& i
   }
   result.checked = true;
   result.until = t[row];
+  result.to_the_end = row + 1 == t.size();
   result.delivered = totals.values[0];
   const std::size_t count = totals.values.size() - 1;
   // The yardstick needs no more than what the rows show.
@@ -374,6 +375,7 @@ EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& i
 
 std::string EnergyBalance::brief() const {
   std::string text = "energy balance: ";
+  if (checked && !to_the_end) text = fmt::format("energy balance until t = {:.6g} s: ", until);
   if (checked) {
     text += fmt::format(
         "{} delivered by sources, {} stored, {} dissipated or converted; it closes to {} of the {} exchanged",

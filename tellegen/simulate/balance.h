@@ -37,6 +37,7 @@ struct EnergyBalance {
   bool checked = false;
   std::string reason;  // where it is not
   double until = 0.0;  // s
+  bool to_the_end = true;
   // All in J. delivered = flown_in + what was dissipated or converted.
   double delivered = 0.0, stored = 0.0, flown_in = 0.0, exchanged = 0.0;
   double error = 0.0, bound = 0.0;    // of flown_in against stored, relative to what was exchanged

@@ -123,7 +123,7 @@ double SourceJumps::next_of(const Source& source, double after) const {
 double SourceJumps::next_in_table(const Source& source, Expr lookup, double after) const {
   const Table& table = *lookup.table();
   const auto piece = time_piece(lookup.args()[0], after, source.numbers);
-  if (!piece || lookup.order() > 0) return no_jump;
+  if (lookup.args().size() > 1 || !piece || lookup.order() > 0) return no_jump;
   double slope = 0.0, offset = 0.0;
   for (const TimeTerm& term : piece->function) {
     if (term.lambda != 0.0 || term.omega != 0.0) return no_jump;

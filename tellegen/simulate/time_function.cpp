@@ -249,6 +249,7 @@ class PieceReader {
   }
 
   std::optional<TimeFunction> lookup(Expr e) {
+    if (e.args().size() > 1) return std::nullopt;
     const auto f = read(e.args()[0]);
     const auto line = f ? as_line(*f) : std::nullopt;
     if (!line) return std::nullopt;

@@ -216,8 +216,12 @@ std::string model_fingerprint(const Model& model) {
   for (const std::string& file : files) hashes.insert(text_hash(bytes_of(file)));
   for (const Table* table : tables) {
     std::string numbers = fmt::format("{}", static_cast<int>(table->interpolation));
-    for (const auto* list : {&table->x, &table->c})
-      for (const double v : *list) numbers += fmt::format(" {}", v);
+    const auto add = [&](const std::vector<double>& list) {
+      for (const double v : list) numbers += fmt::format(" {}", v);
+    };
+    add(table->x);
+    add(table->c);
+    for (const auto& axis : table->axes) add(axis);
     hashes.insert(text_hash(numbers));
   }
   std::string all;

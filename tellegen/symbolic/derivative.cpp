@@ -79,7 +79,9 @@ Expr partial_derivative(Expr e, std::size_t k) {
     case Op::call:
       return e.function().derivative(e, static_cast<int>(k));
     case Op::lookup: {
-      Expr slope = pool.lookup(e.table(), e.order() + 1, args[0]);
+      const auto order = next_order(*e.table(), e.order(), k);
+      if (!order) return {};
+      Expr slope = pool.lookup(e.table(), *order, args);
       return slope.is_number(0.0) ? Expr() : slope;
     }
     case Op::number:

@@ -47,8 +47,8 @@ class Expr {
   const std::string& name() const;                    // of a symbol
   std::span<const Expr> args() const;                 // terms, factors, {base, exponent}, arguments
   const Function& function() const;                   // of a call
-  const std::shared_ptr<const Table>& table() const;  // of a lookup; args()[0] is its argument
-  int order() const;                                  // of a lookup: 0 value, 1 slope, ...
+  const std::shared_ptr<const Table>& table() const;  // of a lookup
+  int order() const;                                  // of a lookup: 0 value, 1 slope, ...; see table.h
   Pool& pool() const;
   friend bool operator==(Expr a, Expr b) { return a.node_ == b.node_; }
   friend bool operator<(Expr a, Expr b) { return a.id() < b.id(); }  // order of creation
@@ -86,6 +86,7 @@ class Pool {
   Expr power(Expr base, Expr exponent);
   Expr call(const Function& function, std::span<const Expr> args);
   Expr call(std::string_view function, std::initializer_list<Expr> args);  // asserts that it exists
+  Expr lookup(std::shared_ptr<const Table> table, int order, std::span<const Expr> args);
   Expr lookup(std::shared_ptr<const Table> table, int order, Expr x);
   std::size_t size() const;  // nodes made so far; ids are below it
 

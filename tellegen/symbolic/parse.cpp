@@ -6,8 +6,8 @@
 #include <numbers>
 #include <vector>
 
-#include "tellegen/symbolic/frames.h"
 #include "tellegen/symbolic/nearest.h"
+#include "tellegen/symbolic/written_functions.h"
 
 namespace tellegen {
 namespace {
@@ -26,8 +26,8 @@ std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"
 // line, so that the deepest nesting fits any stack (a level takes 0.7 kB, 5 kB under the sanitizers).
 class Parser {
  public:
-  Parser(Pool& pool, std::string_view text, const TableMap& tables)
-      : pool_(pool), text_(text), tables_(tables) {}
+  Parser(Pool& pool, std::string_view text, const TableMap& tables, const ElementNames& elements)
+      : pool_(pool), text_(text), tables_(tables), elements_(elements) {}
 
   Expr whole() {
     Expr result = expression();
@@ -180,17 +180,22 @@ class Parser {
   Expr call(std::string_view name, std::size_t start) {
     const std::size_t open = at_ - 1;
     if (name == "der") return derivative_name(open);
-    // f''(x) is the second derivative of the table f.
+    // f''(x) is the second derivative of the table f, g'10(x, y) that of g by its first argument.
     const std::string_view stem = name.substr(0, name.find('\''));
     auto table = tables_.find(name);
     int order = 0;
     if (table == tables_.end()) {
       table = tables_.find(stem);
-      order = static_cast<int>(std::min<std::size_t>(name.size() - stem.size(), 4));
+      const std::string_view primes = name.substr(stem.size());
+      if (is_digit(primes.empty() ? ' ' : primes.back()))
+        for (std::size_t k = 1; k < primes.size(); ++k) order |= (primes[k] - '0') << (2 * (k - 1));
+      else
+        order = static_cast<int>(std::min<std::size_t>(primes.size(), 4));
     }
     const Function* function = table == tables_.end() ? find_function(name) : nullptr;
-    const FrameFunction* frame = table == tables_.end() && !function ? find_frame_function(name) : nullptr;
-    if (table == tables_.end() && !function && !frame) unknown_function(name, start);
+    const WrittenFunction* written =
+        table == tables_.end() && !function ? find_written_function(name) : nullptr;
+    if (table == tables_.end() && !function && !written) unknown_function(name, start);
 
     std::vector<Expr> args;
     skip_space();
@@ -199,22 +204,53 @@ class Parser {
       while (take(","));
     }
     close(open);
-    const int arity = function ? function->arity : frame ? frame->arity : 1;
-    const std::size_t least = arity < 0 ? 2 : static_cast<std::size_t>(arity);
+    const int arity = function ? function->arity : written ? written->arity : table->second->dimensions;
+    bool of_elements = false;
+    if (arity < 0)
+      for (std::size_t k = args.size(); k-- > 0;) of_elements = take_elements(args, k, start) || of_elements;
+    if (of_elements && args.size() == 1) return args[0];
+    const std::size_t least = arity >= 0 ? static_cast<std::size_t>(arity) : function ? 2 : 1;
     if (args.size() < least || (arity >= 0 && args.size() > least))
-      wrong_count(name, arity, args.size(), start);
-    if (frame) return frame->written_out(pool_, args);
-    return function ? pool_.call(*function, args) : pool_.lookup(table->second, order, args[0]);
+      wrong_count(name, least, arity < 0, args.size(), start);
+    if (written) return written->written_out(pool_, args);
+    if (function) return pool_.call(*function, args);
+    return order > 63 || (arity == 1 && order > 3) ? pool_.number(0.0)
+                                                   : pool_.lookup(table->second, order, args);
+  }
+
+  // `cell[*].R*cell[*].i` as one product for each element.
+  [[gnu::noinline]] bool take_elements(std::vector<Expr>& args, std::size_t k, std::size_t start) const {
+    std::vector<std::pair<Expr, std::vector<std::string>>> all;
+    for (Expr symbol : symbols_of(std::span(&args[k], 1)))
+      if (symbol.name().find("[*]") != std::string_view::npos && elements_) {
+        all.emplace_back(symbol, elements_(symbol.name()));
+        if (all.back().second.empty()) fail("there are no elements " + quoted(symbol.name()), start);
+        if (all.back().second.size() != all.front().second.size())
+          fail(quoted(all.front().first.name()) + " and " + quoted(symbol.name()) +
+                   " are not equally many: " + std::to_string(all.front().second.size()) + " and " +
+                   std::to_string(all.back().second.size()),
+               start);
+      }
+    if (all.empty()) return false;
+    std::vector<Expr> elements;
+    for (std::size_t element = 0; element < all.front().second.size(); ++element) {
+      ExprMap<Expr> names;
+      for (const auto& [symbol, list] : all) names[symbol] = pool_.symbol(list[element]);
+      elements.push_back(substitute(args[k], names));
+    }
+    args.erase(args.begin() + static_cast<long>(k));
+    args.insert(args.begin() + static_cast<long>(k), elements.begin(), elements.end());
+    return true;
   }
 
   [[noreturn, gnu::noinline]] void misplaced_word(std::string_view word, std::size_t start) const {
     fail(quoted(word) + " stands where a value is expected", start);
   }
 
-  [[noreturn, gnu::noinline]] void wrong_count(std::string_view name, int arity, std::size_t given,
-                                               std::size_t start) const {
-    fail(quoted(name) + " takes " + std::to_string(arity < 0 ? 2 : arity) + (arity < 0 ? " or more" : "") +
-             (arity == 1 ? " argument, not " : " arguments, not ") + std::to_string(given),
+  [[noreturn, gnu::noinline]] void wrong_count(std::string_view name, std::size_t least, bool more,
+                                               std::size_t given, std::size_t start) const {
+    fail(quoted(name) + " takes " + std::to_string(least) + (more ? " or more" : "") +
+             (least == 1 && !more ? " argument, not " : " arguments, not ") + std::to_string(given),
          start);
   }
 
@@ -222,7 +258,7 @@ class Parser {
     std::vector<std::string> known{"der"};
     for (const Function& f : functions())
       if (!is_word(f.name)) known.emplace_back(f.name);
-    for (const FrameFunction& f : frame_functions()) known.emplace_back(f.name);
+    for (const WrittenFunction& f : written_functions()) known.emplace_back(f.name);
     for (const auto& table : tables_) known.push_back(table.first);
     const std::string close = nearest(name, known);
     fail("there is no function " + quoted(name) +
@@ -270,10 +306,29 @@ class Parser {
     return nullptr;
   }
 
+  // The length of "[3]" or "[*]"; 0 where there is none.
+  std::size_t index_at(std::size_t from) const {
+    std::size_t to = from + 1;
+    if (from >= text_.size() || text_[from] != '[') return 0;
+    if (to < text_.size() && text_[to] == '*')
+      ++to;
+    else
+      while (to < text_.size() && is_digit(text_[to])) ++to;
+    return to > from + 1 && to < text_.size() && text_[to] == ']' ? to + 1 - from : 0;
+  }
+
   std::string_view take_name() {
     const std::size_t start = at_;
-    while (at_ < text_.size() && continues_name(text_[at_])) ++at_;
+    for (;;) {
+      while (at_ < text_.size() && continues_name(text_[at_])) ++at_;
+      const std::size_t index = index_at(at_);
+      if (index == 0) break;
+      at_ += index;
+    }
+    const std::size_t primes = at_;
     while (at_ < text_.size() && text_[at_] == '\'') ++at_;
+    if (at_ == primes + 1)
+      while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '3' && at_ < primes + 4) ++at_;
     return text_.substr(start, at_ - start);
   }
 
@@ -291,6 +346,7 @@ class Parser {
     if (c == '&') fail("unexpected '&': write `and`");
     if (c == '|') fail("unexpected '|': write `or`");
     if (c == '!') fail("unexpected '!': write `not`");
+    if (c == '[') fail("an index is a number in brackets: cell[3].T");
     if (is_digit(c) || starts_name(c)) {
       const std::size_t start = at_;
       std::size_t end = at_;
@@ -310,18 +366,19 @@ class Parser {
   Pool& pool_;
   std::string_view text_;
   const TableMap& tables_;
+  const ElementNames& elements_;
   std::size_t at_ = 0;
   int depth_ = 0;
 };
 
 }  // namespace
 
-Expr parse(Pool& pool, std::string_view text, const TableMap& tables) {
-  return Parser(pool, text, tables).whole();
+Expr parse(Pool& pool, std::string_view text, const TableMap& tables, const ElementNames& elements) {
+  return Parser(pool, text, tables, elements).whole();
 }
 
 ParsedEquation parse_equation(Pool& pool, std::string_view text, const TableMap& tables) {
-  return Parser(pool, text, tables).equation();
+  return Parser(pool, text, tables, {}).equation();
 }
 
 }  // namespace tellegen

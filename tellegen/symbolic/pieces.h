@@ -26,6 +26,16 @@ using Line = std::vector<Piece>;
 // How tightly each construct binds, loosest first, as parse.h lists them. Notations need not tell all apart.
 enum Binding { of_or = 1, of_and, of_not, of_comparison, of_sum, of_product, of_unary, of_power, of_atom };
 
+// Primes of a table's derivative: f'' of one argument, g'10 of two.
+inline std::string derivative_mark(Expr lookup) {
+  const auto order = static_cast<std::size_t>(lookup.order());
+  if (lookup.args().size() == 1 || order == 0) return std::string(order, '\'');
+  std::string mark = "'";
+  for (std::size_t k = 0; k < lookup.args().size(); ++k)
+    mark += static_cast<char>('0' + ((order >> (2 * k)) & 3));
+  return mark;
+}
+
 inline Piece words(std::string text) { return {.text = std::move(text), .e = {}}; }
 inline Piece inner(Expr e, int binding) { return {.text = {}, .e = e, .binding = binding}; }
 

@@ -138,19 +138,29 @@ Expr Pool::call(std::string_view name, std::initializer_list<Expr> args) {
   return call(*function, std::span(args.begin(), args.size()));
 }
 
-Expr Pool::lookup(std::shared_ptr<const Table> table, int order, Expr x) {
-  assert(table && order >= 0);
-  const bool formal = table->x.empty();
-  if (order > 3) return number(0.0);
+Expr Pool::lookup(std::shared_ptr<const Table> table, int order, std::span<const Expr> args) {
+  assert(table && order >= 0 && static_cast<std::size_t>(table->dimensions) == args.size());
+  const bool formal = table->formal();
   if (!formal) {
-    if (table->interpolation == Interpolation::hold && order > 0) return number(0.0);
-    if (table->interpolation == Interpolation::linear && order > 1) return number(0.0);
-    if (x.is_number()) return number(table->value(x.number(), order));
+    const int most = table->interpolation == Interpolation::hold     ? 0
+                     : table->interpolation == Interpolation::linear ? 1
+                                                                     : 3;
+    for (std::size_t k = 0; k < args.size(); ++k)
+      if (((order >> (2 * k)) & 3) > most) return number(0.0);
+    if (std::all_of(args.begin(), args.end(), [](Expr e) { return e.is_number(); })) {
+      double at[3] = {};
+      for (std::size_t k = 0; k < args.size(); ++k) at[k] = args[k].number();
+      return number(table->value_at(at, order));
+    }
   }
   // Formal tables of one name are one table.
   auto& kept = formal ? state_->formal_table_of[table->name] : state_->table_of[table.get()];
   if (!kept) kept = &state_->tables.emplace_back(std::move(table));
-  return state_->intern(Op::lookup, {.table = kept}, std::array{x}, order);
+  return state_->intern(Op::lookup, {.table = kept}, args, order);
+}
+
+Expr Pool::lookup(std::shared_ptr<const Table> table, int order, Expr x) {
+  return lookup(std::move(table), order, std::span(&x, 1));
 }
 
 }  // namespace tellegen

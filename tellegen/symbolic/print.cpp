@@ -128,8 +128,12 @@ void expand_text(const Piece& piece, Line& line) {
         write_call(e, content);
         break;
       case Op::lookup:
-        content = {words(e.table()->name + std::string(static_cast<std::size_t>(e.order()), '\'') + "("),
-                   inner(e.args()[0], 0), words(")")};
+        content = {words(e.table()->name + derivative_mark(e) + "(")};
+        for (std::size_t k = 0; k < e.args().size(); ++k) {
+          if (k > 0) content.push_back(words(", "));
+          content.push_back(inner(e.args()[k], 0));
+        }
+        content.push_back(words(")"));
         break;
     }
   }

@@ -53,10 +53,13 @@ class CNotation {
         fill_pattern(e.function().c, e, 0, line);
         break;
       case Op::lookup:
-        line.push_back(
-            words("tellegen_lookup(&" + table_name(*e.table()) + ", " + std::to_string(e.order()) + ", "));
-        line.push_back(inner(e.args()[0], 0));
-        line.push_back(words(")"));
+        line.push_back(words((e.args().size() > 1 ? "tellegen_grid_lookup(&" : "tellegen_lookup(&") +
+                             table_name(*e.table()) + ", " + std::to_string(e.order())));
+        for (Expr arg : e.args()) {
+          line.push_back(words(", "));
+          line.push_back(inner(arg, 0));
+        }
+        line.push_back(words(e.args().size() == 2 ? ", 0.0)" : ")"));
         break;
     }
   }
@@ -166,9 +169,24 @@ std::string c_identifier(std::string_view name) {
 }
 
 std::string c_table(const Table& table, const std::string& identifier) {
-  return "static const double " + identifier + "_x[] = " + c_array(table.x) + ";\n" + "static const double " +
-         identifier + "_c[] = " + c_array(table.c) + ";\n" + "static const tellegen_table " + identifier +
-         " = {" + std::to_string(table.x.size()) + ", " + identifier + "_x, " + identifier + "_c};\n";
+  const auto array = [](const std::string& name, const std::vector<double>& values) {
+    return "static const double " + name + "[] = " + c_array(values) + ";\n";
+  };
+  std::string text = array(identifier + "_c", table.c);
+  if (table.dimensions == 1)
+    return text + array(identifier + "_x", table.x) + "static const tellegen_table " + identifier + " = {" +
+           std::to_string(table.x.size()) + ", " + identifier + "_x, " + identifier + "_c};\n";
+  std::string counts, axes;
+  for (std::size_t d = 0; d < table.axes.size(); ++d) {
+    const std::string axis = identifier + "_x" + std::to_string(d);
+    text += array(axis, table.axes[d]);
+    counts += (d > 0 ? ", " : "") + std::to_string(table.axes[d].size());
+    axes += (d > 0 ? ", " : "") + axis;
+  }
+  if (table.dimensions == 2) counts += ", 1", axes += ", 0";
+  return text + "static const tellegen_grid " + identifier + " = {" + std::to_string(table.dimensions) +
+         ", " + std::to_string(table.grid_interpolation()) + ", {" + counts + "}, {" + axes + "}, " +
+         identifier + "_c};\n";
 }
 
 }  // namespace tellegen

@@ -132,9 +132,12 @@ void expand_latex(const Piece& piece, Line& line) {
         fill_pattern(e.function().latex, e, e.function().infix.empty() ? 0 : of_sum, content);
         break;
       case Op::lookup:
-        content = {words(latex_name(e.table()->name) +
-                         std::string(static_cast<std::size_t>(e.order()), '\'') + R"(\left()"),
-                   inner(e.args()[0], 0), words(R"(\right))")};
+        content = {words(latex_name(e.table()->name) + derivative_mark(e) + R"(\left()")};
+        for (std::size_t k = 0; k < e.args().size(); ++k) {
+          if (k > 0) content.push_back(words(", "));
+          content.push_back(inner(e.args()[k], 0));
+        }
+        content.push_back(words(R"(\right))"));
         break;
     }
   }

@@ -1,5 +1,6 @@
 #include "tellegen/symbolic/table.h"
 
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 
@@ -34,7 +35,63 @@ std::vector<double> monotone_slopes(const std::vector<double>& x, const std::vec
   return slope;
 }
 
+// Slopes along one axis of everything that lies across it.
+std::vector<double> slopes_along(const std::vector<std::vector<double>>& axes, std::size_t axis,
+                                 const std::vector<double>& values, bool monotone) {
+  const std::vector<double>& x = axes[axis];
+  std::vector<double> result(values.size(), 0.0);
+  if (x.size() < 2) return result;
+  std::size_t stride = 1;
+  for (std::size_t d = axis + 1; d < axes.size(); ++d) stride *= axes[d].size();
+  std::vector<double> line(x.size());
+  for (std::size_t first = 0; first < values.size(); ++first) {
+    if (first / stride % x.size() != 0) continue;
+    for (std::size_t k = 0; k < x.size(); ++k) line[k] = values[first + k * stride];
+    std::vector<double> slope(x.size());
+    if (monotone) {
+      slope = monotone_slopes(x, line);
+    } else {
+      const std::size_t last = x.size() - 1;
+      for (std::size_t k = 0; k <= last; ++k) {
+        const std::size_t from = k == 0 ? 0 : k - 1, to = k == last ? last : k + 1;
+        slope[k] = (line[to] - line[from]) / (x[to] - x[from]);
+      }
+    }
+    for (std::size_t k = 0; k < x.size(); ++k) result[first + k * stride] = slope[k];
+  }
+  return result;
+}
+
+void check_axis(const std::string& name, const std::vector<double>& x) {
+  for (std::size_t k = 0; k < x.size(); ++k)
+    if (!std::isfinite(x[k]) || (k > 0 && x[k] <= x[k - 1]))
+      throw std::invalid_argument("table '" + name + "': x does not increase at point " +
+                                  std::to_string(k + 1));
+}
+
 }  // namespace
+
+int Table::grid_interpolation() const {
+  return interpolation == Interpolation::linear ? 0 : interpolation == Interpolation::hold ? 1 : 2;
+}
+
+double Table::value_at(const double* at, int order) const {
+  if (dimensions == 1) return value(at[0], order);
+  tellegen_grid grid{dimensions, grid_interpolation(), {0, 0, 0}, {nullptr, nullptr, nullptr}, c.data()};
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    grid.count[d] = static_cast<int>(axes[d].size());
+    grid.x[d] = axes[d].data();
+  }
+  return tellegen_grid_lookup(&grid, order, at[0], at[1], dimensions > 2 ? at[2] : 0.0);
+}
+
+std::optional<int> next_order(const Table& table, int order, std::size_t argument) {
+  const int now = (order >> (2 * argument)) & 3;
+  const bool hold = table.interpolation == Interpolation::hold,
+             linear = table.interpolation == Interpolation::linear;
+  if (now == 3 || (!table.formal() && (hold || (linear && now == 1)))) return std::nullopt;
+  return order + (1 << (2 * argument));
+}
 
 double Table::value(double at, int order) const {
   const tellegen_table pieces{static_cast<int>(x.size()), x.data(), c.data()};
@@ -80,9 +137,45 @@ std::shared_ptr<const Table> make_table(std::string name, std::vector<double> x,
   return table;
 }
 
-std::shared_ptr<const Table> formal_table(std::string_view name) {
+std::shared_ptr<const Table> make_grid(std::string name, std::vector<std::vector<double>> axes,
+                                       std::vector<double> values, Interpolation interpolation) {
+  std::size_t count = 1;
+  for (const std::vector<double>& axis : axes) {
+    check_axis(name, axis);
+    count *= axis.size();
+  }
+  if (axes.size() < 2 || axes.size() > 3 || count == 0 || values.size() != count)
+    throw std::invalid_argument("table '" + name + "' has not as many values as its grid has points");
+  for (double value : values)
+    if (!std::isfinite(value))
+      throw std::invalid_argument("table '" + name + "' has a value that is not finite");
+  auto table = std::make_shared<Table>();
+  table->name = std::move(name);
+  table->interpolation = interpolation;
+  table->dimensions = static_cast<int>(axes.size());
+  if (interpolation == Interpolation::cubic) {
+    // Slopes along single axes are those of monotone lines; what is mixed, differences of these.
+    const std::size_t combinations = std::size_t{1} << axes.size();
+    std::vector<std::vector<double>> parts(combinations);
+    parts[0] = values;
+    for (std::size_t bits = 1; bits < combinations; ++bits) {
+      const auto axis = static_cast<std::size_t>(std::bit_width(bits)) - 1;
+      const std::size_t rest = bits & ~(std::size_t{1} << axis);
+      parts[bits] = slopes_along(axes, axis, parts[rest], rest == 0);
+    }
+    for (std::size_t point = 0; point < count; ++point)
+      for (const std::vector<double>& part : parts) table->c.push_back(part[point]);
+  } else {
+    table->c = std::move(values);
+  }
+  table->axes = std::move(axes);
+  return table;
+}
+
+std::shared_ptr<const Table> formal_table(std::string_view name, int dimensions) {
   auto table = std::make_shared<Table>();
   table->name = name;
+  table->dimensions = dimensions;
   return table;
 }
 

@@ -103,5 +103,76 @@ TEST(Table, wrong_points_are_refused) {
                std::invalid_argument);
 }
 
+std::shared_ptr<const Table> grid_of(std::size_t dimensions, Interpolation kind) {
+  std::vector<std::vector<double>> axes{{0.0, 0.7, 1.0, 2.5}, {-1.0, 0.0, 0.4, 2.0, 3.0}, {1.0, 2.0, 4.0}};
+  axes.resize(dimensions);
+  std::vector<double> values;
+  for (double x : axes[0])
+    for (double y : axes[1]) {
+      if (dimensions == 2)
+        values.push_back(std::sin(x) * (1.0 + y));
+      else
+        for (double z : axes[2]) values.push_back(std::sin(x) * (1.0 + y) / z);
+    }
+  return make_grid("g", axes, values, kind);
+}
+
+TEST(Grid, has_the_values_of_its_points_in_every_interpolation) {
+  for (Interpolation kind : {Interpolation::linear, Interpolation::hold, Interpolation::cubic})
+    for (double x : {0.0, 0.7, 2.5})
+      for (double y : {-1.0, 0.4, 3.0}) {
+        const double two[] = {x, y};
+        EXPECT_NEAR(grid_of(2, kind)->value_at(two), std::sin(x) * (1.0 + y), 1e-15);
+        for (double z : {1.0, 4.0}) {
+          const double three[] = {x, y, z};
+          EXPECT_NEAR(grid_of(3, kind)->value_at(three), std::sin(x) * (1.0 + y) / z, 1e-15);
+        }
+      }
+}
+
+TEST(Grid, derivatives_are_those_of_the_value) {
+  const double h = 1e-5;
+  for (std::size_t dimensions : {2u, 3u})
+    for (Interpolation kind : {Interpolation::linear, Interpolation::cubic}) {
+      const auto table = grid_of(dimensions, kind);
+      for (double x : {-0.5, 0.3, 0.9, 1.8, 3.0})
+        for (double y : {-2.0, -0.3, 0.2, 2.6, 3.5})
+          for (double z : {0.5, 1.4, 3.0, 5.0})
+            for (std::size_t d = 0; d < dimensions; ++d)
+              for (int order : {0, 1, 4, 5}) {
+                const auto next = next_order(*table, order, d);
+                double low[] = {x, y, z}, high[] = {x, y, z};
+                const double at[] = {x, y, z};
+                low[d] -= h;
+                high[d] += h;
+                EXPECT_NEAR(next ? table->value_at(at, *next) : 0.0,
+                            (table->value_at(high, order) - table->value_at(low, order)) / (2.0 * h), 2e-8)
+                    << x << ' ' << y << ' ' << z << " by " << d << " of order " << order;
+              }
+    }
+}
+
+TEST(Grid, cubics_are_smooth_across_the_lines_of_the_grid_and_straight_outside) {
+  const auto table = grid_of(2, Interpolation::cubic);
+  const double e = 1e-9;
+  for (double x : {0.0, 0.7, 1.0, 2.5})
+    for (double y : {-1.5, -0.4, 0.1, 1.0, 4.0})
+      for (int order : {0, 1, 4}) {
+        const double left[] = {x - e, y}, right[] = {x + e, y};
+        EXPECT_NEAR(table->value_at(left, order), table->value_at(right, order), 1e-7);
+      }
+  const double a[] = {5.0, 1.0}, b[] = {6.0, 1.0}, c[] = {7.0, 1.0};
+  EXPECT_NEAR(table->value_at(c) - table->value_at(b), table->value_at(b) - table->value_at(a), 1e-12);
+  const auto line = grid_of(2, Interpolation::linear);
+  const double corner[] = {9.0, 9.0}, last[] = {2.5, 3.0};
+  EXPECT_EQ(line->value_at(corner), line->value_at(last));
+}
+
+TEST(Grid, wrong_ones_are_refused) {
+  EXPECT_THROW(make_grid("g", {{0.0, 1.0}, {0.0}}, {1.0}, Interpolation::linear), std::invalid_argument);
+  EXPECT_THROW(make_grid("g", {{0.0, 0.0}, {0.0}}, {1.0, 2.0}, Interpolation::linear), std::invalid_argument);
+  EXPECT_THROW(make_grid("g", {{0.0, 1.0}, {}}, {}, Interpolation::linear), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace tellegen

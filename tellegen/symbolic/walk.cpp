@@ -78,9 +78,9 @@ Expr substitute(Expr e, const ExprMap<Expr>& replacements, const TableMap& table
     for (Expr arg : node.args()) args.push_back(result[walk[arg]]);
     const bool same = std::equal(args.begin(), args.end(), node.args().begin());
     if (node.op() == Op::lookup) {
-      auto own = node.table()->x.empty() ? tables.find(node.table()->name) : tables.end();
+      auto own = node.table()->formal() ? tables.find(node.table()->name) : tables.end();
       const auto& table = own == tables.end() ? node.table() : own->second;
-      result[i] = pool.lookup(table, node.order(), args[0]);
+      result[i] = pool.lookup(table, node.order(), args);
     } else if (same) {
       result[i] = node;
     } else if (node.op() == Op::add) {
@@ -145,7 +145,9 @@ double evaluate(Expr e, const ExprMap<double>& given) {
         value = node.function().value(args.data(), static_cast<int>(args.size()));
         break;
       case Op::lookup:
-        value = node.table()->value(argument(0), node.order());
+        args.clear();
+        for (Expr arg : node.args()) args.push_back(values[walk[arg]]);
+        value = node.table()->value_at(args.data(), node.order());
         break;
     }
   }

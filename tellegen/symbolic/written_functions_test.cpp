@@ -1,4 +1,4 @@
-#include "tellegen/symbolic/frames.h"
+#include "tellegen/symbolic/written_functions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tellegen/symbolic/frames.h"
+#include "tellegen/symbolic/written_functions.h"
 
 #include <cmath>
 
@@ -17,7 +17,9 @@ Expr beta(Args a) { return (a[1] - a[2]) / sqrt3; }
 Expr turned_alpha(Pool& p, Args a) { return a[0] * cosine(p, a[3]) + a[1] * sine(p, a[3]); }
 Expr turned_beta(Pool& p, Args a) { return a[0] * sine(p, a[3]) - a[1] * cosine(p, a[3]); }
 
-const FrameFunction frame_table[] = {
+const WrittenFunction written_table[] = {
+    {"sum", -1, [](Pool& p, Args a) { return p.add(a); }, "the sum"},
+    {"mean", -1, [](Pool& p, Args a) { return p.add(a) / static_cast<double>(a.size()); }, "the mean"},
     {"alpha_of", 3, [](Pool&, Args a) { return alpha(a); },
      "alpha component of phases a, b, c: along phase a"},
     {"beta_of", 3, [](Pool&, Args a) { return beta(a); },
@@ -40,10 +42,10 @@ const FrameFunction frame_table[] = {
 
 }  // namespace
 
-std::span<const FrameFunction> frame_functions() { return frame_table; }
+std::span<const WrittenFunction> written_functions() { return written_table; }
 
-const FrameFunction* find_frame_function(std::string_view name) {
-  for (const FrameFunction& f : frame_table)
+const WrittenFunction* find_written_function(std::string_view name) {
+  for (const WrittenFunction& f : written_table)
     if (f.name == name) return &f;
   return nullptr;
 }
