@@ -105,7 +105,7 @@ nlohmann::ordered_json balance_json(const EnergyBalance& balance) {
     json.update({{"power_error", balance.power_error},
                  {"power_error_at", balance.power_error_at},
                  {"power_error_domain", balance.power_error_domain},
-                 {"power_bound", power_bound}});
+                 {"power_bound", balance.power_bound}});
   json["unknown"] = balance.unknown;
   if (!balance.shares.empty()) {
     auto& shares = json["shares"] = nlohmann::ordered_json::array();

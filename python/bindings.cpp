@@ -62,9 +62,10 @@ struct SimulateSettings {
   double stop = 0.0, step = 0.0, sample = 0.0, tolerance = 0.0;
   std::string method;
   Strings outputs;
-  bool all = false, interpret = false;
+  bool all = false, interpret = false, balance = true;
   std::string key(const Numbers& set) const {
-    std::string text = method + (all ? " all" : "") + (interpret ? " interpret" : "");
+    std::string text =
+        method + (all ? " all" : "") + (interpret ? " interpret" : "") + (balance ? " balance" : "");
     for (double number : {step, sample, tolerance}) text += " " + std::to_string(number);
     for (const std::string& output : outputs) text += "\n" + output;
     for (const auto& [name, value] : set) text += "\r" + name;
@@ -112,7 +113,7 @@ class PyModel {
     if (settings.tolerance > 0.0) options.tolerance = settings.tolerance;
     options = complete_options(fresh->model, options);
     options.compile = !settings.interpret;
-    options.balance = Balance::on;
+    options.balance = settings.balance ? Balance::on : Balance::off;
     add_stop_watch(fresh->model, options);
     std::vector<OutputColumn> columns;
     for (const std::string& text : settings.outputs)
@@ -121,7 +122,7 @@ class PyModel {
                ? element_names(fresh->model.arrays, text)
                : Strings{text})
         columns.push_back({name, "", parse_value(fresh->model, name, {"outputs", 0})});
-    options.restarts = options.stop_watch.empty() && !set.empty();
+    options.restarts = options.stop_watch.empty() && !settings.balance;
     fresh->again = options.restarts;
     if (settings.all) {
       const EquationSystem system = build_system(fresh->model);
@@ -420,9 +421,10 @@ PYBIND11_MODULE(_tellegen, m) {
            })
       .def("simulate",
            [](PyModel& self, double stop, double step, double sample, double tolerance,
-              const std::string& method, const Strings& outputs, bool all, bool interpret, const Numbers& set,
-              const py::object& progress) {
-             const SimulateSettings settings{stop, step, sample, tolerance, method, outputs, all, interpret};
+              const std::string& method, const Strings& outputs, bool all, bool interpret, bool balance,
+              const Numbers& set, const py::object& progress) {
+             const SimulateSettings settings{stop,    step, sample,    tolerance, method,
+                                             outputs, all,  interpret, balance};
              Listener listener(progress);
              py::gil_scoped_release free;
              return self.simulate(settings, set, listener);

@@ -87,10 +87,21 @@ class Models(unittest.TestCase):
             difference = (f(f.nominal + step) - f(f.nominal - step)) / (2 * step[k])
             numpy.testing.assert_allclose(gradient[:, k], difference, rtol=1e-5)
 
-    def test_arrays_of_components(self):
-        model = tellegen.Model(os.path.join(root, "models", "battery-pack", "model.toml"))
-        run = model.simulate(stop="2 s", outputs=["cell[*].soc", "max(x[*].T)"])
-        self.assertEqual(len(run.names), 97)
+    def test_a_pack_of_96_cells_in_25_lines(self):
+        with open(os.path.join(root, "models", "battery-pack", "model.toml"), encoding="utf-8") as file:
+            body = file.read().replace("= 12,", "= 96,").replace("= 11,", "= 95,").replace("n[12]", "n[96]")
+        self.assertLessEqual(sum(bool(line) for line in body.splitlines()), 25)
+        random = numpy.random.default_rng(1)
+        with open("cells.csv", "w", encoding="utf-8") as file:
+            file.write("R0 [mohm],capacity [Ah],soc0\n")
+            for _ in range(96):
+                file.write(f"{random.uniform(0.8, 1):.4f},{random.uniform(59, 61):.3f},{random.uniform(0.79, 0.81):.4f}\n")
+        with open("pack.toml", "w", encoding="utf-8") as file:
+            file.write(body)
+        run = tellegen.Model("pack.toml").simulate(stop="50 s", step="0.1 s", outputs=["cell[*].soc", "bus.v", "sum(cell[*].soc)"])
+        self.assertEqual((len(run.names), run.failure), (98, ""))
+        numpy.testing.assert_allclose(run.values[:, :96].sum(axis=1), run["sum(cell[*].soc)"], rtol=1e-13)
+        self.assertGreater(run["bus.v"][-1], 330.0)
 
     def test_a_record_is_estimated_and_calibrated(self):
         heater = tellegen.Model("heater.toml")

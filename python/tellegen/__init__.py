@@ -222,12 +222,13 @@ class Model:
         return self
 
     def simulate(self, stop=None, step=None, sample=None, method="", tolerance=None, set=None, outputs=None,
-                 all=False, interpret=False, progress=None):
+                 all=False, interpret=False, balance=None, progress=None):
         """A run as `tellegen simulate` makes it. `set` gives parameters other numbers; with the same names again it
-        runs what was built before. `outputs` are formulas; none: the model's. `progress` is called with a fraction."""
+        runs what was built before. `outputs` are formulas; none: the model's. `progress` is called with a fraction.
+        `balance`: account for energy; by default where nothing is set, since a run that may come again cannot."""
         numbers = {name: value if isinstance(value, str) else float(value) for name, value in (set or {}).items()}
         return Run(self._raw.simulate(_si(stop), _si(step), _si(sample), tolerance or 0.0, method, _names(outputs), all,
-                                      interpret, numbers, progress))
+                                      interpret, not set if balance is None else balance, numbers, progress))
 
     def sensitivity(self, of=None, to=None, method=""):
         """Objectives of the model and their exact derivatives by parameters."""

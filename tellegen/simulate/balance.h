@@ -46,18 +46,19 @@ struct EnergyBalance {
   // Largest sum of the powers of a domain's edges, relative to the largest sum of their magnitudes in the
   // run.
   bool power_checked = false;
-  double power_error = 0.0, power_error_at = 0.0;
+  double power_error = 0.0, power_error_at = 0.0, power_bound = 0.0;
   std::string power_error_domain;
   bool closes() const;
   std::string brief() const;    // one line
   std::string warning() const;  // empty: both within their bounds
 };
 
-inline constexpr double power_bound = 1e-6;
-
 // The largest error of a balance that is the method's own: one in a hundred for fixed steps (one in twenty
 // for backward Euler, which is of first order), a thousand tolerances for adaptive ones.
 double balance_bound(const SimulationOptions& options);
+// Of the powers. An adaptive run has a row at the instant of an event, where a rate is a difference of values
+// that are nearly equal: of a slow and large one (300 K) five digits are left.
+double power_bound(const SimulationOptions& options);
 
 // What a run has to keep for its balance, and how it is read afterwards.
 class EnergyAccount {
