@@ -112,10 +112,10 @@ static inline double tellegen_lookup(const tellegen_table* table, int order, dou
   }
 }
 
-/* A table of two or three arguments: values on a grid, the last axis running first. Straight lines (0) and holding
- * (1) keep the end values outside; cubics (2) have at each point also the slopes, so that value and slope are
- * continuous, and go straight on outside: 2^dimensions numbers a point, bit d of an index meaning the derivative
- * by axis d. */
+/* A table of two or three arguments: values on a grid, the last axis running first. Straight lines (0) and
+ * holding (1) keep the end values outside; cubics (2) have at each point also the slopes, so that value and
+ * slope are continuous, and go straight on outside: 2^dimensions numbers a point, bit d of an index meaning
+ * the derivative by axis d. */
 typedef struct tellegen_grid {
   int dimensions, interpolation;
   int count[3];
@@ -123,7 +123,8 @@ typedef struct tellegen_grid {
   const double* c;
 } tellegen_grid;
 
-/* Along one axis: the left point, and what values (w[0], w[1]) and slopes (w[2], w[3]) of both points weigh. */
+/* Along one axis: the left point, and what values (w[0], w[1]) and slopes (w[2], w[3]) of both points weigh.
+ */
 static inline int tellegen_grid_axis(const tellegen_grid* grid, int axis, int order, double at, double* w) {
   const double* x = grid->x[axis];
   const int count = grid->count[axis];
@@ -175,7 +176,8 @@ static inline int tellegen_grid_axis(const tellegen_grid* grid, int axis, int or
 }
 
 /* The derivative whose order by axis d stands in bits 2d and 2d + 1; NaN where the grid has no points. */
-static inline double tellegen_grid_lookup(const tellegen_grid* grid, int order, double a, double b, double c) {
+static inline double tellegen_grid_lookup(const tellegen_grid* grid, int order, double a, double b,
+                                          double c) {
   const int d = grid->dimensions, combinations = grid->interpolation == 2 ? 1 << d : 1;
   const int n1 = grid->count[1], n2 = d > 2 ? grid->count[2] : 1;
   double w[3][4] = {{0}, {0}, {1.0, 0.0, 0.0, 0.0}}, sum = 0.0;
