@@ -2,11 +2,13 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 
 #include "cli/program.h"
+#include "cli/ranks.h"
 
 namespace tellegen {
 namespace {
@@ -32,10 +34,13 @@ constexpr Command commands[] = {
     {"benchmark", "measure speed and error against published results and other programs", [](CLI::App&) {}},
 };
 
+std::filesystem::path beside_this(const char* program) {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / program;
+}
+
 // The benchmarks are a program of their own, beside this one: its build takes what users need not wait for.
 int run_benchmarks(char** arguments) {
-  const std::filesystem::path program =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "tellegen-benchmark";
+  const std::filesystem::path program = beside_this("tellegen-benchmark");
   execv(program.c_str(), arguments);
   std::fprintf(stderr,
                "tellegen benchmark: T402: cannot run '%s': %s\n  cmake --build --preset release builds it\n",
@@ -48,5 +53,8 @@ int run_benchmarks(char** arguments) {
 
 int main(int count, char** arguments) {
   if (count > 1 && std::string_view(arguments[1]) == "benchmark") return tellegen::run_benchmarks(arguments);
+  // Started by mpirun: the program that speaks MPI, if there is one.
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") && !tellegen::built_with_mpi())
+    execv(tellegen::beside_this("tellegen-mpi").c_str(), arguments);
   return tellegen::run_program(tellegen::commands, count, arguments);
 }

@@ -28,8 +28,13 @@ find_library(BTF_LIBRARY btf REQUIRED)
 find_library(AMD_LIBRARY amd REQUIRED)
 tellegen_dependency(klu INCLUDE ${KLU_INCLUDE} LIBRARIES ${KLU_LIBRARY} ${BTF_LIBRARY} ${AMD_LIBRARY})
 
-pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5-serial)
-tellegen_dependency(hdf5 LIBRARIES PkgConfig::HDF5)
+# Loaded when it is needed (data/hdf5_library.h): its headers, and the name of the library.
+pkg_check_modules(HDF5 REQUIRED hdf5-serial)
+find_library(HDF5_LIBRARY hdf5_serial PATHS ${HDF5_LIBRARY_DIRS} REQUIRED)
+file(REAL_PATH ${HDF5_LIBRARY} HDF5_FILE)
+string(REGEX MATCH "[^/]+\\.so\\.[0-9]+" HDF5_NAME ${HDF5_FILE})
+tellegen_dependency(hdf5 INCLUDE ${HDF5_INCLUDE_DIRS} LIBRARIES ${CMAKE_DL_LIBS})
+target_compile_definitions(dependency_hdf5 INTERFACE TELLEGEN_HDF5_LIBRARY="${HDF5_NAME}")
 
 find_library(ZLIB_LIBRARY z REQUIRED)
 tellegen_dependency(zlib LIBRARIES ${ZLIB_LIBRARY})

@@ -37,7 +37,7 @@ endforeach()
 
 set(PACKAGE_FOLDER ${CMAKE_INSTALL_LIBDIR}/cmake/Tellegen)
 install(TARGETS tellegen_library EXPORT TellegenTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS tellegen RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS ${PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY library DESTINATION ${CMAKE_INSTALL_DATADIR}/tellegen)
 install(EXPORT TellegenTargets NAMESPACE Tellegen:: FILE TellegenConfig.cmake DESTINATION ${PACKAGE_FOLDER})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/TellegenConfigVersion.cmake COMPATIBILITY SameMinorVersion)
@@ -48,6 +48,7 @@ set(CPACK_PACKAGE_NAME tellegen)
 set(CPACK_PACKAGE_CONTACT "The Tellegen authors <tellegen@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Digital twins of electric powertrains from one linear graph")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS libhdf5-103-1)  # loaded when it is needed, so nobody sees it
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gcc, libc6-dev, gnuplot-nox")  # compiled models, plots
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

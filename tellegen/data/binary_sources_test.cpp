@@ -1,13 +1,14 @@
 #include "tellegen/data/binary_sources.h"
 
 #include <gtest/gtest.h>
-#include <hdf5.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <cmath>
 #include <cstring>
 #include <fstream>
+
+#include "tellegen/data/hdf5_library.h"
 
 namespace tellegen {
 namespace {
@@ -124,28 +125,29 @@ TEST_F(BinaryTables, matlab_vectors_matrices_and_structures) {
 
 TEST_F(BinaryTables, hdf5_datasets_with_units) {
   const fs::path file = folder_ / "log.h5";
-  const hid_t h5 = H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  const hid_t group = H5Gcreate2(h5, "bench", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t out = h5().H5Fcreate(file.c_str(), h5_truncate, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t group = h5().H5Gcreate2(out, "bench", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   const auto write = [&](const char* name, std::vector<hsize_t> shape, const Values& values,
                          const std::string& unit) {
-    const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
-    const hid_t set = H5Dcreate2(h5, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    const hid_t space = h5().H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
+    const hid_t set =
+        h5().H5Dcreate2(out, name, h5().native_double, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    h5().H5Dwrite(set, h5().native_double, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
     if (!unit.empty()) {
-      const hid_t type = H5Tcopy(H5T_C_S1), one = H5Screate(H5S_SCALAR);
-      H5Tset_size(type, unit.size());
-      const hid_t attribute = H5Acreate2(set, "units", type, one, H5P_DEFAULT, H5P_DEFAULT);
-      H5Awrite(attribute, type, unit.data());
-      H5Aclose(attribute), H5Sclose(one), H5Tclose(type);
+      const hid_t type = h5().H5Tcopy(h5().c_string), one = h5().H5Screate(H5S_SCALAR);
+      h5().H5Tset_size(type, unit.size());
+      const hid_t attribute = h5().H5Acreate2(set, "units", type, one, H5P_DEFAULT, H5P_DEFAULT);
+      h5().H5Awrite(attribute, type, unit.data());
+      h5().H5Aclose(attribute), h5().H5Sclose(one), h5().H5Tclose(type);
     }
-    H5Dclose(set), H5Sclose(space);
+    h5().H5Dclose(set), h5().H5Sclose(space);
   };
   write("bench/time", {3}, {0, 0.5, 1}, "s");
   write("bench/T", {3}, {20, 21, 22}, "degC");
   write("bench/U", {3, 1}, {1, 2, 3}, "");
   write("constant", {1}, {7}, "");
-  H5Gclose(group);
-  H5Fclose(h5);
+  h5().H5Gclose(group);
+  h5().H5Fclose(out);
   const auto table = open_table(file, {});
   EXPECT_EQ(table->columns()[static_cast<std::size_t>(table->time_column())].name, "bench/time");
   EXPECT_EQ(column(*open_table(file, {}), "bench/T"), (Values{20, 21, 22}));

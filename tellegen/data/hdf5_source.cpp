@@ -1,10 +1,10 @@
 #include <fmt/format.h>
-#include <hdf5.h>
 
 #include <algorithm>
 #include <map>
 
 #include "tellegen/data/binary_sources.h"
+#include "tellegen/data/hdf5_library.h"
 
 namespace tellegen {
 namespace {
@@ -25,34 +25,22 @@ class Hdf5Handle {
   herr_t (*close_)(hid_t);
 };
 
-class SilentHdf5 {
- public:
-  SilentHdf5() {
-    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~SilentHdf5() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
-};
-
 // Texts of a dataset or an attribute, of fixed or variable length.
 template <class Read>
 std::vector<std::string> read_texts(hid_t type, hid_t space, const Read& read) {
   std::vector<std::string> texts;
-  const auto count = static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space)));
-  if (H5Tis_variable_str(type) > 0) {
-    const Hdf5Handle memory(H5Tcopy(H5T_C_S1), H5Tclose);
-    H5Tset_size(memory, H5T_VARIABLE);
-    H5Tset_cset(memory, H5Tget_cset(type));
+  const auto count =
+      static_cast<std::size_t>(std::max<hssize_t>(0, h5().H5Sget_simple_extent_npoints(space)));
+  if (h5().H5Tis_variable_str(type) > 0) {
+    const Hdf5Handle memory(h5().H5Tcopy(h5().c_string), h5().H5Tclose);
+    h5().H5Tset_size(memory, H5T_VARIABLE);
+    h5().H5Tset_cset(memory, h5().H5Tget_cset(type));
     std::vector<char*> pointers(count, nullptr);
     if (read(memory, pointers.data()) < 0) return {};
     for (char* p : pointers) texts.emplace_back(p ? p : "");
-    H5Dvlen_reclaim(memory, space, H5P_DEFAULT, pointers.data());
+    h5().H5Dvlen_reclaim(memory, space, H5P_DEFAULT, pointers.data());
   } else {
-    const std::size_t size = H5Tget_size(type);
+    const std::size_t size = h5().H5Tget_size(type);
     std::vector<char> bytes(size * count);
     if (read(type, bytes.data()) < 0) return {};
     for (std::size_t k = 0; k < count; ++k) {
@@ -65,11 +53,12 @@ std::vector<std::string> read_texts(hid_t type, hid_t space, const Read& read) {
 }
 
 std::vector<std::string> attribute_texts(hid_t object, const char* name) {
-  if (H5Aexists(object, name) <= 0) return {};
-  const Hdf5Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
-  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose), space(H5Aget_space(attribute), H5Sclose);
-  if (H5Tget_class(type) != H5T_STRING) return {};
-  return read_texts(type, space, [&](hid_t memory, void* to) { return H5Aread(attribute, memory, to); });
+  if (h5().H5Aexists(object, name) <= 0) return {};
+  const Hdf5Handle attribute(h5().H5Aopen(object, name, H5P_DEFAULT), h5().H5Aclose);
+  const Hdf5Handle type(h5().H5Aget_type(attribute), h5().H5Tclose),
+      space(h5().H5Aget_space(attribute), h5().H5Sclose);
+  if (h5().H5Tget_class(type) != H5T_STRING) return {};
+  return read_texts(type, space, [&](hid_t memory, void* to) { return h5().H5Aread(attribute, memory, to); });
 }
 
 class Hdf5Reader {
@@ -78,11 +67,11 @@ class Hdf5Reader {
       : path_(file), options_(options) {}
 
   std::unique_ptr<TableSource> open() {
-    const SilentHdf5 silent;
-    const Hdf5Handle file(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+    const QuietHdf5 silent;
+    const Hdf5Handle file(h5().H5Fopen(path_.c_str(), h5_read_only, H5P_DEFAULT), h5().H5Fclose);
     if (!file.good()) throw cannot_read(path_, "it is not a whole HDF5 file");
     file_ = file;
-    H5Lvisit(
+    h5().H5Lvisit(
         file, H5_INDEX_NAME, H5_ITER_NATIVE,
         [](hid_t, const char* name, const H5L_info_t*, void* self) -> herr_t {
           static_cast<Hdf5Reader*>(self)->names_.emplace_back(name);
@@ -98,37 +87,37 @@ class Hdf5Reader {
 
  private:
   std::vector<std::string> texts_of(const std::string& name) const {
-    if (H5Lexists(file_, name.c_str(), H5P_DEFAULT) <= 0) return {};
-    const Hdf5Handle set(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+    if (h5().H5Lexists(file_, name.c_str(), H5P_DEFAULT) <= 0) return {};
+    const Hdf5Handle set(h5().H5Dopen2(file_, name.c_str(), H5P_DEFAULT), h5().H5Dclose);
     if (!set.good()) return {};
-    const Hdf5Handle type(H5Dget_type(set), H5Tclose), space(H5Dget_space(set), H5Sclose);
-    if (H5Tget_class(type) != H5T_STRING) return {};
+    const Hdf5Handle type(h5().H5Dget_type(set), h5().H5Tclose), space(h5().H5Dget_space(set), h5().H5Sclose);
+    if (h5().H5Tget_class(type) != H5T_STRING) return {};
     return read_texts(type, space, [&](hid_t memory, void* to) {
-      return H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
+      return h5().H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
     });
   }
 
   void visit(const std::string& name) {
-    const Hdf5Handle set(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+    const Hdf5Handle set(h5().H5Dopen2(file_, name.c_str(), H5P_DEFAULT), h5().H5Dclose);
     if (!set.good()) return;  // a group
-    const Hdf5Handle type(H5Dget_type(set), H5Tclose), space(H5Dget_space(set), H5Sclose);
-    std::vector<hsize_t> shape(static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space))));
-    H5Sget_simple_extent_dims(space, shape.data(), nullptr);
+    const Hdf5Handle type(h5().H5Dget_type(set), h5().H5Tclose), space(h5().H5Dget_space(set), h5().H5Sclose);
+    std::vector<hsize_t> shape(static_cast<std::size_t>(std::max(0, h5().H5Sget_simple_extent_ndims(space))));
+    h5().H5Sget_simple_extent_dims(space, shape.data(), nullptr);
     std::string unit;
     for (const char* key : {"unit", "units", "Unit", "Units"})
       if (const auto texts = attribute_texts(set, key); unit.empty() && texts.size() == 1) unit = texts[0];
-    const H5T_class_t kind = H5Tget_class(type);
+    const H5T_class_t kind = h5().H5Tget_class(type);
     if (kind == H5T_COMPOUND && shape.size() == 1) {
-      for (int m = 0; m < H5Tget_nmembers(type); ++m) {
-        const Hdf5Handle member(H5Tget_member_type(type, static_cast<unsigned>(m)), H5Tclose);
-        if (H5Tget_class(member) != H5T_FLOAT && H5Tget_class(member) != H5T_INTEGER) continue;
-        char* field = H5Tget_member_name(type, static_cast<unsigned>(m));
-        const Hdf5Handle one(H5Tcreate(H5T_COMPOUND, sizeof(double)), H5Tclose);
-        H5Tinsert(one, field, 0, H5T_NATIVE_DOUBLE);
+      for (int m = 0; m < h5().H5Tget_nmembers(type); ++m) {
+        const Hdf5Handle member(h5().H5Tget_member_type(type, static_cast<unsigned>(m)), h5().H5Tclose);
+        if (h5().H5Tget_class(member) != H5T_FLOAT && h5().H5Tget_class(member) != H5T_INTEGER) continue;
+        char* field = h5().H5Tget_member_name(type, static_cast<unsigned>(m));
+        const Hdf5Handle one(h5().H5Tcreate(H5T_COMPOUND, sizeof(double)), h5().H5Tclose);
+        h5().H5Tinsert(one, field, 0, h5().native_double);
         std::vector<double> values(shape[0]);
-        if (H5Dread(set, one, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0)
+        if (h5().H5Dread(set, one, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0)
           columns_.push_back({{field, "", false, ""}, std::move(values)});
-        H5free_memory(field);
+        h5().H5free_memory(field);
       }
       return;
     }
@@ -138,7 +127,7 @@ class Hdf5Reader {
     hsize_t count = 1;
     for (hsize_t n : shape) count *= n;
     std::vector<double> values(count);
-    if (H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) return;
+    if (h5().H5Dread(set, h5().native_double, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) return;
     if (shape.size() == 1) {
       columns_.push_back({{name, unit, false, ""}, std::move(values)});
       return;

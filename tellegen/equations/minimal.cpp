@@ -114,14 +114,31 @@ class Reduction {
       }
   }
 
-  int source(Expr s) {
-    const auto [found, inserted] = source_index_.try_emplace(s, static_cast<int>(form_.sources.size()));
-    if (inserted) form_.sources.push_back(s);
+  int source(Expr s, Expr derived_from) {
+    // Two sources may have one derivative and jump at different times.
+    const auto [found, inserted] =
+        source_index_.try_emplace(derived_from ? derived_from : s, static_cast<int>(form_.sources.size()));
+    if (inserted) {
+      form_.sources.push_back(s);
+      form_.derived_from.push_back(derived_from);
+    }
     return found->second;
   }
 
-  void add_source(Row& row, Expr s, double factor) {
-    add_entry(tape_, row.known, static_cast<std::int32_t>(form_.state_rates.size()) + source(s), {factor});
+  void add_source(Row& row, Expr s, double factor, Expr derived_from = {}) {
+    add_entry(tape_, row.known, static_cast<std::int32_t>(form_.state_rates.size()) + source(s, derived_from),
+              {factor});
+  }
+
+  static bool may_jump(Expr value) {
+    for (const Expr node : nodes_of(std::span(&value, 1))) {
+      if (node.op() == Op::lookup && node.table()->interpolation == Interpolation::hold) return true;
+      if (node.op() != Op::call) continue;
+      for (std::string_view name :
+           {"if", "floor", "ceil", "sign", "mod", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not"})
+        if (node.function().name == name) return true;
+    }
+    return false;
   }
 
   Row& new_row() { return rows_.emplace_back(); }
@@ -160,7 +177,11 @@ class Reduction {
                               fmt::format("'{}' follows a source that depends on other variables",
                                           rate_name(system_, r.rate)),
                               {"the minimal form needs that source's derivative", "use --form tableau"}});
-          if (!rate.is_number(0)) add_source(row, rate, -term.sign);
+          const Expr value = source_value(system_, term.source);
+          if (may_jump(value))
+            add_source(row, rate, -term.sign, value);
+          else if (!rate.is_number(0))
+            add_source(row, rate, -term.sign);
         }
       }
     }

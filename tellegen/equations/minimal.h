@@ -37,6 +37,9 @@ struct MinimalForm {
   };
   std::vector<Entry> a, b;
   std::vector<Expr> sources;  // s, functions of t and discrete variables ("h3") alone
+  // Of a source that is a derivative, of what; where that may jump, the states jump by B times as much.
+  // Empty: no derivative, or one of a function that cannot jump.
+  std::vector<Expr> derived_from;
   bool linear() const { return unknowns.empty(); }
 
   std::vector<Expr> parameters;  // symbols that stand for coefficients in the expressions ...

@@ -58,7 +58,14 @@ Storage analyse_storage(const EquationSystem& system) {
   return storage;
 }
 
-Expr source_rate_formula(const EquationSystem& system, EdgeIndex edge) {
+namespace {
+
+// The equation of a source's edge, where nothing else stands in it: residual and the symbol of the source.
+struct SourceEquation {
+  Expr residual, symbol;
+};
+
+SourceEquation source_equation(const EquationSystem& system, EdgeIndex edge) {
   const GraphEdge& e = system.graph.edges[edge.value];
   const Group& group = system.groups[system.group_of[e.component]];
   const auto wanted =
@@ -70,13 +77,12 @@ Expr source_rate_formula(const EquationSystem& system, EdgeIndex edge) {
     if (!depends_on(r, symbol)) continue;
     for (const LocalSymbol& s : group.symbols)
       if (s.symbol != symbol && depends_on(r, s.symbol)) return {};
-    return -derivative(r, group.time) / derivative(r, symbol);
+    return {r, symbol};
   }
   return {};
 }
 
-Expr source_rate(const EquationSystem& system, EdgeIndex edge) {
-  const Expr formula = source_rate_formula(system, edge);
+Expr with_numbers_of(const EquationSystem& system, EdgeIndex edge, Expr formula) {
   if (!formula) return {};
   const int component = system.graph.edges[edge.value].component;
   const Group& group = system.groups[system.group_of[component]];
@@ -84,6 +90,26 @@ Expr source_rate(const EquationSystem& system, EdgeIndex edge) {
   for (std::size_t p = 0; p < group.parameters.size(); ++p)
     numbers[group.parameters[p]] = formula.pool().number(group.values[p][system.member_of[component]]);
   return substitute(formula, numbers);
+}
+
+}  // namespace
+
+Expr source_rate_formula(const EquationSystem& system, EdgeIndex edge) {
+  const auto [r, symbol] = source_equation(system, edge);
+  if (!r) return {};
+  const int component = system.graph.edges[edge.value].component;
+  return -derivative(r, system.groups[system.group_of[component]].time) / derivative(r, symbol);
+}
+
+Expr source_rate(const EquationSystem& system, EdgeIndex edge) {
+  return with_numbers_of(system, edge, source_rate_formula(system, edge));
+}
+
+Expr source_value(const EquationSystem& system, EdgeIndex edge) {
+  const auto [r, symbol] = source_equation(system, edge);
+  if (!r) return {};
+  const Expr rest = substitute(r, {{symbol, r.pool().number(0.0)}});
+  return with_numbers_of(system, edge, -rest / derivative(r, symbol));
 }
 
 }  // namespace tellegen

@@ -36,7 +36,10 @@ Storage analyse_storage(const EquationSystem& system);
 // empty where it depends on other variables of the model.
 Expr source_rate(const EquationSystem& system, EdgeIndex edge);
 
-// The same before numbers are put in: in the symbols of the component's group.
+// What it is the derivative of, likewise.
+Expr source_value(const EquationSystem& system, EdgeIndex edge);
+
+// The rate before numbers are put in: in the symbols of the component's group.
 Expr source_rate_formula(const EquationSystem& system, EdgeIndex edge);
 
 // Where to evaluate it at the start: a sine that begins at t = 0 has the slope that follows, not the one

@@ -23,7 +23,9 @@ struct UnknownUnit : std::invalid_argument {
 
 class Units {
  public:
-  Units();
+  // Units that are powers of ten of SI's are known without UDUNITS, whose database takes longer to read than
+  // a small model to run; `shortcut` false: everything by UDUNITS.
+  explicit Units(bool shortcut = true);
   ~Units();
   // A number, optionally followed by a unit that this system knows. Nothing where the text is not a
   // quantity at all (an expression, a name); throws UnknownUnit for a number with an unknown unit.

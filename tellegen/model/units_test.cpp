@@ -59,6 +59,14 @@ TEST(Units, dimensions_are_compared_not_names) {
   EXPECT_TRUE(units().convertible("N m s/rad", "N m s"));
   EXPECT_TRUE(units().convertible("", "1"));
   EXPECT_FALSE(units().convertible("V", "A"));
+  for (const bool shortcut : {true, false}) {  // reciprocals are something else
+    const Units fresh(shortcut);
+    EXPECT_FALSE(fresh.convertible("rad/s", "s"));
+    EXPECT_FALSE(fresh.convertible("K/W", "W/K"));
+    EXPECT_FALSE(fresh.convertible("min", "Hz"));
+    EXPECT_FALSE(fresh.convertible("ohm", "S"));
+    EXPECT_TRUE(fresh.convertible("rpm", "Hz"));
+  }
   EXPECT_FALSE(units().convertible("V", "nonsense"));
   EXPECT_TRUE(units().known("W/(m2 K)"));
   EXPECT_FALSE(units().known("lg(re 1 mW)")) << "logarithms are not quantities here";
@@ -69,6 +77,37 @@ TEST(Units, reporting_undoes_reading) {
   EXPECT_NEAR(units().from_si(313.15, "degC"), 40.0, 1e-12);
   EXPECT_EQ(units().to_si(2.5, "ms"), 0.0025);
   EXPECT_NEAR(units().from_si(100.0, "rpm"), 954.929658551372, 1e-9);
+}
+
+// What is known without UDUNITS is what UDUNITS says, to the last bit.
+TEST(Units, the_shortcut_changes_nothing) {
+  const Units by_udunits(false);
+  std::vector<std::string> all{"",     "1",     "%",      "degC",  "1/s", "N m s/rad", "kg m2",  "W/K",
+                               "mK/W", "m3/s",  "V s",    "J/K",   "mm2", "kN m",      "uV/K",   "A h",
+                               "m/s2", "K/W s", "W/m2 K", "ohm m", "1/K", "kg/m3",     "m s2 kg"};
+  for (const char* unit :
+       {"m", "g", "s",   "A", "K",  "rad", "Hz", "N",   "Nm", "Pa",  "bar", "J",  "W",  "VA", "C",
+        "V", "F", "ohm", "S", "Wb", "T",   "H",  "min", "h",  "rpm", "l",   "eV", "Ah", "mol"})
+    for (const char* prefix : {"", "k", "m", "u", "n", "p", "M", "G", "c", "d", "h"})
+      for (const char* rest : {"", "2", "/s", "/K", " s", " m2/W"})
+        all.push_back(std::string(prefix) + unit + rest);
+  const Units with_shortcut;
+  for (const std::string& unit : all) {
+    ASSERT_EQ(with_shortcut.known(unit), by_udunits.known(unit)) << unit;
+    if (!by_udunits.known(unit)) continue;
+    for (double value : {1.0, 0.3, 12.5, 1e-7}) {
+      ASSERT_EQ(with_shortcut.to_si(value, unit), by_udunits.to_si(value, unit)) << unit;
+      ASSERT_EQ(with_shortcut.from_si(value, unit), by_udunits.from_si(value, unit)) << unit;
+    }
+    for (const char* other : {"1", "K", "W", "V s", "N m", "kg m2/s2", "min", "l", "J/K", "1/s", "K/W", "S"})
+      ASSERT_EQ(with_shortcut.convertible(unit, other), by_udunits.convertible(unit, other))
+          << unit << " " << other;
+  }
+  // Whichever comes first.
+  const Units late;
+  EXPECT_TRUE(late.convertible("l/min", "m3/s"));
+  EXPECT_TRUE(late.convertible("m3/s", "l/min"));
+  EXPECT_TRUE(late.convertible("kW", "hp"));
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ class Exact : public Integrator {
       const double slack = 1e-9 * sample_;
       while (t < to - slack) {
         if (t >= until_ - slack) {
+          const std::vector<TimeFunction> before = derived_from_;
           const auto changed = read_pieces(t + 0.5 * slack);
           if (!changed) {
             failure_ = fmt::format(
@@ -85,6 +86,9 @@ class Exact : public Integrator {
             return k;
           }
           if (*changed) discretise(sample_, whole_);
+          for (std::size_t j = 0; j < before.size(); ++j)
+            if (minimal_.form.derived_from[j])
+              z_ += b_.col(static_cast<long>(j)) * (value_at(derived_from_[j], t) - value_at(before[j], t));
         }
         const double end = std::min(to, until_);
         if (t == from && end > to - slack) {
@@ -148,12 +152,15 @@ class Exact : public Integrator {
   std::optional<bool> read_pieces(double t) {
     until_ = std::numeric_limits<double>::infinity();
     std::vector<TimeFunction> functions;
-    for (Expr s : minimal_.form.sources) {
-      const auto piece = time_piece(s, t, numbers_);
-      if (!piece) return std::nullopt;
-      functions.push_back(piece->function);
-      until_ = std::min(until_, piece->until);
-    }
+    derived_from_.clear();
+    for (const auto& [list, into] :
+         {std::pair{&minimal_.form.sources, &functions}, {&minimal_.form.derived_from, &derived_from_}})
+      for (Expr s : *list) {
+        const auto piece = s ? time_piece(s, t, numbers_) : TimePiece{{}, until_};
+        if (!piece) return std::nullopt;
+        into->push_back(piece->function);
+        until_ = std::min(until_, piece->until);
+      }
     line_at_zero_ = Vector::Zero(sources_);
     line_slope_ = Vector::Zero(sources_);
     std::vector<Wave> waves;
@@ -191,6 +198,15 @@ class Exact : public Integrator {
     wave_coefficients_ = std::move(coefficients);
     wave_values_.resize(static_cast<long>(waves_.size()));
     return changed;
+  }
+
+  static double value_at(const TimeFunction& function, double t) {
+    double value = 0.0;
+    for (const TimeTerm& term : function)
+      value += std::pow(t, term.degree) * std::exp(term.lambda * t) *
+               (term.cosine * std::cos(term.omega * t) +
+                (term.omega == 0.0 ? 0.0 : term.sine * std::sin(term.omega * t)));
+    return value;
   }
 
   void discretise(double h, Discrete& out) {
@@ -263,6 +279,7 @@ class Exact : public Integrator {
   Matrix a_, b_, wave_coefficients_;
   Vector z_, next_, line_at_zero_, line_slope_, line_now_, wave_values_;
   std::vector<Wave> waves_;
+  std::vector<TimeFunction> derived_from_;  // as MinimalForm::derived_from
   Discrete whole_, part_;
   double sample_ = 0.0, until_ = 0.0;
   Program outputs_;
