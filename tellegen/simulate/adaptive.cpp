@@ -159,7 +159,8 @@ bool AdaptiveRun::reach(double to) {
     // Where a source jumps is known beforehand: no step is tried across it.
     while (jumps_.next() <= to && !jumps_.jumps()) jumps_.pass();
     const double jump = jumps_.before(jumps_.next());
-    const double stop = std::min({to, sampling, jump});
+    const double begun = first_instant(to);
+    const double stop = std::min({to, sampling, jump, begun});
     // A sampling and a row may be the same instant but for rounding: too short a way for IDA.
     const bool there = stop - t_ <= 4.0 * std::numeric_limits<double>::epsilon() * (t_ + stop);
     if (there) t_ = stop;
@@ -202,6 +203,14 @@ bool AdaptiveRun::reach(double to) {
       if (!fired_.empty() && fired_[0] < static_cast<int>(conditions_.of_equations())) ++statistics_.events;
       if (!event(t_, false) || ends(t_)) return false;
     } else if (stop == jump) {
+      if (shares_jumps()) {
+        failure_ = fmt::format(
+            "a source jumps at t = {:.9g} s, and storages in a circuit with it share what that brings: "
+            "method "
+            "'adaptive-ida' cannot divide it; use adaptive",
+            jumps_.next());
+        return false;
+      }
       find_time_roots(jump, std::max(jumps_.next() + moment(), jumps_.next() * (1 + 1e-15)));
       ++statistics_.events;
       t_ = jumps_.next();
@@ -211,9 +220,32 @@ bool AdaptiveRun::reach(double to) {
     } else if (stop == sampling) {
       t_ = stop;
       if (!event(t_, true) || ends(t_)) return false;
+    } else if (stop == begun) {
+      if (!event(t_, false) || ends(t_)) return false;
     }
   }
   return true;
+}
+
+// A condition that is just met at the start has no change of sign there that IDA could find: what it wants to
+// change is looked at an instant later. Infinite where there is none.
+double AdaptiveRun::first_instant(double to) {
+  if (t_ > 0.0 || conditions_.size() == 0) return std::numeric_limits<double>::infinity();
+  rates_of(values_of(yp_.get()), rates_);
+  conditions_.evaluate(columns(), rates_, t_, quantities_.data());
+  const auto end = quantities_.begin() + static_cast<long>(conditions_.size());
+  const bool any = std::find(quantities_.begin(), end, 0.0) != end;
+  return any ? 1e-9 * to : std::numeric_limits<double>::infinity();
+}
+
+// Whether some storage follows a source together with others.
+bool AdaptiveRun::shares_jumps() const {
+  const auto shared = [](const RedundantRate& r) {
+    const auto is_source = [](const auto& term) { return term.rate < 0; };
+    const bool source = std::any_of(r.terms.begin(), r.terms.end(), is_source);
+    return source && !std::all_of(r.terms.begin(), r.terms.end(), is_source);
+  };
+  return std::any_of(problem_.storage.redundant.begin(), problem_.storage.redundant.end(), shared);
 }
 
 void AdaptiveRun::find_roots() {

@@ -87,6 +87,8 @@ class AdaptiveRun : public Integrator {
   void make_pattern(SUNContext context);
   void count_steps();
   void restart(double to);
+  double first_instant(double to);
+  bool shares_jumps() const;
   void find_roots();
   void find_time_roots(double before, double after);
   static int residual(double t, N_Vector y, N_Vector yp, N_Vector f, void* user);

@@ -1,5 +1,8 @@
 #include "tellegen/simulate/minimal_problem.h"
 
+#include <cmath>
+
+#include "tellegen/simulate/source_jumps.h"
 #include "tellegen/simulate/whole_integrator.h"
 
 namespace tellegen {
@@ -9,6 +12,37 @@ namespace {
 const EquationSystem& checked(const EquationSystem& system, MinimalProblem::Size size) {
   if (size == MinimalProblem::Size::written_out) check_written_out(system);
   return system;
+}
+
+// States of the minimal form follow the derivatives of sources that lie across storage; where such a source
+// jumps its derivative is an impulse, which no step sees. Only `exact` takes it as it is.
+void refuse_jumps_across_storage(const Problem& full, const MinimalForm& form) {
+  const EquationSystem& system = *full.system;
+  const Expr time = system.model->pool->symbol("t");
+  ExprMap<double> numbers;
+  for (std::size_t k = 0; k < form.parameters.size(); ++k) numbers[form.parameters[k]] = form.values[k];
+  for (const Expr value : form.derived_from) {
+    if (!value) continue;
+    bool jumps = false;
+    for (const Expr s : symbols_of(std::span(&value, 1)))
+      jumps = jumps || !(s == time || numbers.contains(s));
+    SourceJumps at(system, full.step, full.options.stop);
+    for (int k = 0; !jumps && k < 10000 && at.next() <= full.options.stop; ++k, at.pass()) {
+      if (!at.jumps()) continue;
+      numbers[time] = at.before(at.next());
+      const double before = evaluate(value, numbers);
+      numbers[time] = at.next();
+      const double after = evaluate(value, numbers);
+      jumps = std::abs(after - before) > 1e-6 * (std::abs(after) + std::abs(before));
+    }
+    if (jumps)
+      throw ModelError(
+          {{system.model->file.string(), 0},
+           "T213",
+           "storage follows a source that jumps, and its derivative is an impulse there",
+           {"the minimal form cannot take it: use --form tableau, and method tr, bdf2, adaptive or exact "
+            "instead of rk4"}});
+  }
 }
 
 }  // namespace
@@ -29,6 +63,7 @@ MinimalProblem::MinimalProblem(const Problem& full, Size size)
   for (Expr output : full.outputs) problem.outputs.push_back(in_minimal_columns(form, output));
   for (Expr total : full.totals) problem.totals.push_back(in_minimal_columns(form, total));
   problem.totals_start = full.totals_start;
+  if (size == Size::written_out) refuse_jumps_across_storage(full, form);
   begin(full);
 }
 

@@ -143,8 +143,11 @@ void VariableRun::predict(int i, double h) {
     const Vector* values;
   };
   const auto begin_at = [&](const Term& a, const Term& b, const Term& d) {
-    for (std::size_t k = 0; k < guessed_.size(); ++k)
-      guessed_[k] = a.weight * (*a.values)[k] + b.weight * (*b.values)[k] + d.weight * (*d.values)[k];
+    // The weights add up to 1. What does not change is so to the last bit: a discrete variable at its threshold.
+    for (std::size_t k = 0; k < guessed_.size(); ++k) {
+      const double value = (*a.values)[k];
+      guessed_[k] = value + b.weight * ((*b.values)[k] - value) + d.weight * ((*d.values)[k] - value);
+    }
   };
   const auto parabola = [&](std::array<int, 3> at) {
     std::array<double, 3> weight{1.0, 1.0, 1.0};
@@ -328,7 +331,7 @@ bool VariableRun::solve_inside(double theta, double* row) {
   const double t = std::min(begin_ + s * h, end_time_);
   if (!stage_->iterative()) return stage_->solve(t, history_, work_, row);
   const Vector& g1 = guess_[last_stage];
-  for (std::size_t k = 0; k < guessed_.size(); ++k) guessed_[k] = r * guess_[0][k] + s * g1[k];
+  for (std::size_t k = 0; k < guessed_.size(); ++k) guessed_[k] = guess_[0][k] + s * (g1[k] - guess_[0][k]);
   stage_->set_iterates(guessed_);
   if (stage_->solve(t, history_, work_, row)) return true;
   stage_->set_iterates(s > 0.5 ? g1 : guess_[0]);

@@ -84,8 +84,11 @@ const Function function_table[] = {
     {"sqrt", 1, [](Values a, int) { return std::sqrt(a[0]); }, [](Expr e, int) { return 0.5 * pow(e, -1.0); },
      "sqrt($1)", R"(\sqrt{$1})", "square root"},
     {"hypot", 2, [](Values a, int) { return std::hypot(a[0], a[1]); },
-     [](Expr e, int k) { return e.args()[static_cast<std::size_t>(k)] / e; }, "hypot($1, $2)",
-     R"(\operatorname{hypot}\left($1, $2\right))", "length of the vector (first, second)"},
+     [](Expr e, int k) {  // 0 at the origin, where it has none
+       Pool& pool = e.pool();
+       return e.args()[static_cast<std::size_t>(k)] / pool.call("max", {e, pool.number(1e-300)});
+     },
+     "hypot($1, $2)", R"(\operatorname{hypot}\left($1, $2\right))", "length of the vector (first, second)"},
     {"abs", 1, [](Values a, int) { return std::fabs(a[0]); }, [](Expr e, int) { return make("sign", x(e)); },
      "fabs($1)", R"(\left|$1\right|)", "magnitude"},
     {"sign", 1, [](Values a, int) { return tellegen_sign(a[0]); }, zero, "tellegen_sign($1)",

@@ -278,7 +278,10 @@ Verdict check_calibration(const Draft& draft, const Plant& plant, const VectorXd
       const auto i = static_cast<std::size_t>(k);
       up[i] *= 1 + 1e-5;
       down[i] *= 1 - 1e-5;
-      J.col(k) = (residuals(up) - residuals(down)) / (2e-5 * p[i]);
+      const VectorXd above = residuals(up), below = residuals(down);
+      if (above.size() != r.size() || below.size() != r.size())
+        return unknown("oracle: the plant loses a state");
+      J.col(k) = (above - below) / (2e-5 * p[i]);
     }
     const VectorXd change = J.colPivHouseholderQr().solve(r);
     if (!change.allFinite()) return unknown("oracle: least squares");
