@@ -143,7 +143,8 @@ void VariableRun::predict(int i, double h) {
     const Vector* values;
   };
   const auto begin_at = [&](const Term& a, const Term& b, const Term& d) {
-    // The weights add up to 1. What does not change is so to the last bit: a discrete variable at its threshold.
+    // The weights add up to 1. What does not change is so to the last bit: a discrete variable at its
+    // threshold.
     for (std::size_t k = 0; k < guessed_.size(); ++k) {
       const double value = (*a.values)[k];
       guessed_[k] = value + b.weight * ((*b.values)[k] - value) + d.weight * ((*d.values)[k] - value);
