@@ -34,6 +34,8 @@ inline constexpr std::string_view tellegen_synthesize = "tellegen synthesize";
 inline constexpr std::string_view tellegen_data = "tellegen data";
 inline constexpr std::string_view tellegen_export = "tellegen export";
 inline constexpr std::string_view tellegen_report = "tellegen report";
+inline constexpr std::string_view tellegen_new = "tellegen new";
+inline constexpr std::string_view tellegen_completion = "tellegen completion";
 
 void add_simulate(CLI::App& command);
 void add_sweep(CLI::App& command);
@@ -50,6 +52,9 @@ void add_synthesize(CLI::App& command);
 void add_report(CLI::App& command);
 void add_data(CLI::App& command);
 void add_export(CLI::App& command);
+void add_new(CLI::App& command);
+void add_completion(CLI::App& command);
+void add_manual(CLI::App& command);
 
 class StudyError : public std::runtime_error {
  public:

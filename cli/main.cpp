@@ -14,6 +14,7 @@ namespace tellegen {
 namespace {
 
 constexpr Command commands[] = {
+    {"new", "write a commented model to begin with", add_new},
     {"simulate", "run a model over time; write, plot and compare what comes out", add_simulate},
     {"sensitivity", "differentiate objectives, and variables over time, by parameters", add_sensitivity},
     {"rank", "tell which parameters matter for an objective, and how much", add_rank},
@@ -31,6 +32,8 @@ constexpr Command commands[] = {
     {"equations", "write a model's equations out, and those of its sensitivities", add_equations},
     {"convert", "write the model file that a SPICE netlist or a [stack] stands for", add_convert},
     {"library", "list the kinds there are, or show one with its equations", add_library},
+    {"completion", "print what bash, zsh or fish needs to complete commands and options", add_completion},
+    {"manual", "print a page for man: tellegen manual | man -l -", add_manual},
     {"benchmark", "measure speed and error against published results and other programs", [](CLI::App&) {}},
 };
 
