@@ -131,19 +131,25 @@ static inline int tellegen_grid_axis(const tellegen_grid* grid, int axis, int or
   int low = 0, high = count - 1; /* the answer k: x[k] <= at < x[k+1], or the first or last interval */
   double h, u;
   w[0] = w[1] = w[2] = w[3] = 0.0;
-  while (low + 1 < high) {
-    const int middle = low + (high - low) / 2;
-    if (at < x[middle])
-      high = middle;
-    else
-      low = middle;
-  }
-  if (count == 1 || at < x[0] || !(at < x[count - 1])) { /* outside */
+  if (count == 1 || !(at >= x[0] && at < x[high])) { /* outside */
     const int last = count > 1 && !(at < x[0]);
-    w[last] = order == 0 ? 1.0 : 0.0;
+    w[last] = at != at ? at : order == 0 ? 1.0 : 0.0;
     if (grid->interpolation == 2 && count > 1)
-      w[2 + last] = order == 0 ? at - x[last ? count - 1 : 0] : order == 1 ? 1.0 : 0.0;
-    return low;
+      w[2 + last] = order == 0 ? at - x[last ? high : 0] : order == 1 ? 1.0 : 0.0;
+    return last ? count - 2 : 0;
+  }
+  /* Where points are at equal distances the first guess is right. */
+  low = (int)((at - x[0]) / (x[high] - x[0]) * high);
+  if (low > high - 1) low = high - 1;
+  if (!(x[low] <= at && at < x[low + 1])) {
+    low = 0;
+    while (low + 1 < high) {
+      const int middle = low + (high - low) / 2;
+      if (at < x[middle])
+        high = middle;
+      else
+        low = middle;
+    }
   }
   h = x[low + 1] - x[low];
   u = (at - x[low]) / h;
@@ -186,6 +192,16 @@ static inline double tellegen_grid_lookup(const tellegen_grid* grid, int order, 
   at[0] = tellegen_grid_axis(grid, 0, order & 3, a, w[0]);
   at[1] = tellegen_grid_axis(grid, 1, (order >> 2) & 3, b, w[1]);
   if (d > 2) at[2] = tellegen_grid_axis(grid, 2, (order >> 4) & 3, c, w[2]);
+  if (d == 2 && grid->count[0] > 1 && n1 > 1) { /* the usual case: the loop below, written out */
+    const double* p = grid->c + (at[0] * n1 + at[1]) * combinations;
+    const double* const y = w[1];
+    if (combinations == 1)
+      return w[0][0] * (y[0] * p[0] + y[1] * p[1]) + w[0][1] * (y[0] * p[n1] + y[1] * p[n1 + 1]);
+    for (corner = 0; corner < 2; ++corner, p += 4 * n1)
+      sum += w[0][corner] * (y[0] * p[0] + y[1] * p[4] + y[2] * p[2] + y[3] * p[6]) +
+             w[0][2 + corner] * (y[0] * p[1] + y[1] * p[5] + y[2] * p[3] + y[3] * p[7]);
+    return sum;
+  }
   for (corner = 0; corner < 1 << d; ++corner) {
     const int i = corner & 1, j = (corner >> 1) & 1, k = corner >> 2;
     const double* point;

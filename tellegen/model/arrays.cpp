@@ -190,9 +190,10 @@ std::vector<ComponentArrays::Row> ComponentArrays::read_rows(const Source& sourc
     for (std::size_t k = 0; k < cells.size(); ++k) {
       std::string cell = cells[k];
       if (cell.empty()) continue;  // as said for all, or the kind's own
-      if (const auto comma = cell.find(','); delimiter == ';' && comma == cell.rfind(',') && comma > 0 &&
-                                             comma + 1 < cell.size() && is_digit_at(cell, comma - 1) &&
-                                             is_digit_at(cell, comma + 1))
+      // A decimal comma: the only one, between digits.
+      if (const auto comma = cell.find(','); delimiter == ';' && comma != std::string::npos && comma > 0 &&
+                                             comma + 1 < cell.size() && comma == cell.rfind(',') &&
+                                             is_digit_at(cell, comma - 1) && is_digit_at(cell, comma + 1))
         cell[comma] = '.';
       if (!columns[k].second.empty() && csv_number(cell)) cell += " " + columns[k].second;
       made.emplace_back(columns[k].first, cell);

@@ -168,6 +168,13 @@ TEST(Grid, cubics_are_smooth_across_the_lines_of_the_grid_and_straight_outside) 
   EXPECT_EQ(line->value_at(corner), line->value_at(last));
 }
 
+TEST(Grid, what_is_not_a_number_stays_so) {
+  const double at[] = {std::nan(""), 1.0}, far[] = {1e300, -1e300};
+  for (Interpolation kind : {Interpolation::linear, Interpolation::hold, Interpolation::cubic})
+    EXPECT_TRUE(std::isnan(grid_of(2, kind)->value_at(at)));
+  EXPECT_EQ(grid_of(2, Interpolation::linear)->value_at(far), 0.0);  // sin(2.5)*(1 - 1)
+}
+
 TEST(Grid, wrong_ones_are_refused) {
   EXPECT_THROW(make_grid("g", {{0.0, 1.0}, {0.0}}, {1.0}, Interpolation::linear), std::invalid_argument);
   EXPECT_THROW(make_grid("g", {{0.0, 0.0}, {0.0}}, {1.0, 2.0}, Interpolation::linear), std::invalid_argument);
