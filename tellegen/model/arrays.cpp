@@ -32,6 +32,10 @@ std::string index_text(std::span<const int> index) {
 
 }  // namespace
 
+bool ComponentArrays::is_index(std::string_view name) {
+  return std::find(index_names.begin(), index_names.end(), name) != index_names.end();
+}
+
 std::span<const Value> ComponentArrays::elements(const Source& source, const Value& entry,
                                                  const std::filesystem::path& folder) {
   std::vector<int> count;

@@ -28,6 +28,7 @@ class ComponentArrays {
   // The entries that one stands for; none where it has faults. They last as long as this object.
   std::span<const Value> elements(const Source& source, const Value& entry,
                                   const std::filesystem::path& folder);
+  static bool is_index(std::string_view name);  // "i", "j", "k"
 
  private:
   // A text cut where the index stands in it.

@@ -151,6 +151,14 @@ TEST(Arrays, faults_are_said_once) {
             std::string::npos);
 }
 
+TEST(Arrays, an_index_is_no_parameter) {
+  std::string text = ladder;
+  text.replace(text.find("R0 = "), 2, "i");
+  EXPECT_NE(faults_of(text).find("'i' is the index in the array 'r' and a name of this file"),
+            std::string::npos)
+      << faults_of(text);
+}
+
 TEST(Arrays, a_component_and_a_node_may_share_a_name) {
   EXPECT_EQ(
       faults_of("[components]\nc = { kind = \"thermal.capacitor\", p = \"c\", n = \"datum\", C = 1 }\n"), "");

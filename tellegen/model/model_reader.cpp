@@ -159,6 +159,16 @@ void ModelReader::read_components(int scope) {
 // What is wrong with one element is wrong with all, but for rows of a file: it is said once.
 void ModelReader::read_array(int scope, const Value& entry) {
   const Source at = source(scope);
+  for (const std::string_view name : scopes_[scope]->order)
+    if (ComponentArrays::is_index(name)) {
+      at.fault(
+          entry, "T106",
+          fmt::format("'{}' is the index in the array '{}' and a name of this file", name, entry.key),
+          {fmt::format(
+              "in an entry with 'count' or 'rows' it is the number of the element: rename the other '{}'",
+              name)});
+      return;
+    }
   const std::size_t before = faults_.size();
   for (const Value& element : arrays_.elements(at, entry, scopes_[scope]->folder)) {
     const IndexedName name = indexed(element.key);
