@@ -336,6 +336,10 @@ void Translation::device(const Item& item) {
   std::map<std::string, std::string> nodes;  // of the device's component, by port
   std::size_t next = 1;
   const std::size_t count = terminal_count(item);
+  if (element.letter() != 'w' && count < device->ports.size())
+    fault(item, "T502",
+          fmt::format("'{}' has {} nodes, and the model '{}' needs {}: {}", element.name, count, model->name,
+                      device->ports.size(), fmt::join(device->ports, ", ")));
   for (const std::string& port : device->ports) nodes[port] = next <= count ? node(item, next++) : "datum";
   if (element.letter() == 'w') {
     // The switch is controlled by a voltage: the current, in volts, on a node of its own.

@@ -268,6 +268,17 @@ TEST(Netlist, ModelsHaveKindsFlagsAndParametersThatAreUnknown) {
   EXPECT_NE(notes[0].find("'color' is not a parameter of d"), std::string::npos);
 }
 
+TEST(Netlist, ATransistorWithTooFewNodesIsAFault) {
+  try {
+    converted("V1 a 0 1\n.model n nmos\nM1 a a 0 n\n");
+    FAIL() << "three nodes of four";
+  } catch (const ModelError& error) {
+    EXPECT_NE(std::string(error.what()).find("'m1' has 3 nodes, and the model 'n' needs 4: d, g, s, b"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(Netlist, MOfASubcircuitIsHowManyOfItAreInParallel) {
   const std::string lines = "V1 a 0 1\nX1 a s m=2\n.subckt s a\nR1 a 0 6\nC1 a 0 1u\nI1 a 0 3\n.ends\n";
   EXPECT_NE(component(lines, "x1_r1").find("R = \"6/2\""), std::string::npos) << component(lines, "x1_r1");
