@@ -7,7 +7,9 @@
 namespace tellegen {
 namespace {
 
-// Several numbers as one, in whatever registers the processor has.
+// Several numbers as one, in whatever registers the processor has. Without such registers GCC passes them
+// through memory; nothing outside this file sees them, so that is no question of the binary interface.
+#pragma GCC diagnostic ignored "-Wpsabi"
 template <int width>
 struct LaneVector {
   typedef double Numbers __attribute__((vector_size(8 * width)));
