@@ -15,6 +15,7 @@
 #include "cli/data_options.h"
 #include "cli/known_first.h"
 #include "cli/progress.h"
+#include "cli/stage_result.h"
 #include "cli/study_options.h"
 #include "cli/text.h"
 #include "cli/twin_report.h"
@@ -101,17 +102,8 @@ std::vector<int> sensors_in(const Model& model, const std::vector<CalibrationSta
     any = any || stage.sensors.empty();
   }
   if (!any) return sensors;
-  const std::vector<int> named = sensors;
-  for (int s : model.estimation.sensors) {
-    const ModelOutput& sensor = model.outputs[s];
-    try {
-      DataRows(data, {{sensor.name, sensor.unit, "sensor"}}).check_header();
-      add(s);
-    } catch (const ModelError& error) {
-      if (error.faults().front().code != "T591") add(s);  // told when all is read
-    }
-  }
-  return sensors.empty() ? model.estimation.sensors : sensors;
+  for (int s : sensors_in_data(model, data)) add(s);
+  return sensors;
 }
 
 struct CalibrateReport {
@@ -127,14 +119,6 @@ bool accepted(const CalibrateReport& report) {
   return report.result.good() && (report.request.anyway || report.result.consistent());
 }
 
-std::string coordinate_word(const CalibratedParameter& p, const std::string& name) {
-  return p.coordinate == ModelUnknown::Coordinate::inverse     ? "1/" + name
-         : p.coordinate == ModelUnknown::Coordinate::logarithm ? "log " + name
-                                                               : name;
-}
-
-std::string per_cent(double part) { return std::isfinite(part) ? brief_number(100.0 * part, 3) + " %" : "-"; }
-
 void print_stage(const CalibrateReport& report, std::size_t k) {
   const StageResult& stage = report.result.stages[k];
   const CalibrationStage& asked = report.stages[k];
@@ -144,54 +128,7 @@ void print_stage(const CalibrateReport& report, std::size_t k) {
                asked.from.value_or(report.record.start),
                asked.to.value_or(report.record.time(report.record.steps - 1)));
   if (report.stages.size() > 1 || asked.from || asked.to) fmt::print("\n\n");
-  TextTable table{{"parameter", "unit", "before", "after", "sd", "relative", "found as"}, {}};
-  for (const CalibratedParameter& p : stage.parameters) {
-    const ModelParameter& parameter = report.model.parameters[p.parameter];
-    table.rows.push_back(
-        {parameter.name, parameter.unit, told(p.before, parameter.unit), told(p.after, parameter.unit),
-         std::isnan(p.deviation) ? "-" : brief_number(deviation_in_unit(p.deviation, parameter.unit), 3),
-         per_cent(p.deviation / std::abs(p.after)),
-         p.at_bound ? "at its bound" : coordinate_word(p, parameter.name)});
-  }
-  fmt::print("{}\n", to_text(table));
-  if (stage.starts.empty() || stage.found().path.empty()) return;
-  const std::size_t n = stage.parameters.size();
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = i + 1; j < n; ++j)
-      if (std::abs(stage.correlation[i * n + j]) > 0.9)
-        fmt::print("{} and {} are hard to tell apart: correlation {:.3f}\n",
-                   report.model.parameters[stage.parameters[i].parameter].name,
-                   report.model.parameters[stage.parameters[j].parameter].name, stage.correlation[i * n + j]);
-  TextTable sensors{{"sensor", "readings", "missing", "mean", "rms", "rms/noise", "white"}, {}};
-  for (std::size_t s = 0; s < stage.sensors.size(); ++s) {
-    const SensorStatistics& a = stage.sensors[s];
-    sensors.rows.push_back({a.name, fmt::format("{}", a.used), fmt::format("{}", a.missing),
-                            brief_number(a.mean * stage.residual_rms[s] / std::sqrt(a.variance), 2),
-                            brief_number(stage.residual_rms[s], 4), brief_number(std::sqrt(a.variance), 4),
-                            std::isnan(a.whiteness) ? "-" : brief_number(a.whiteness, 2)});
-  }
-  fmt::print("{}\n", to_text(sensors));
-  const CalibrationStart& found = stage.found();
-  fmt::print(
-      "{}: {} iterations, {} evaluations; cost {:.6g} to {:.6g}; chi-square per degree of freedom {:.4g}\n",
-      found.stopped, found.path.size() - 1, found.evaluations, found.path.front().cost, found.cost,
-      stage.chi_square);
-  if (stage.starts.size() > 1) {
-    TextTable starts{{"start", "iterations", "cost", "", ""}, {}};
-    for (std::size_t s = 0; s < stage.starts.size(); ++s) {
-      const CalibrationStart& start = stage.starts[s];
-      starts.rows.push_back({fmt::format("{}", s + 1),
-                             fmt::format("{}", std::max<std::size_t>(1, start.path.size()) - 1),
-                             std::isfinite(start.cost) ? fmt::format("{:.6g}", start.cost) : "-",
-                             s == stage.best    ? "best"
-                             : !start.converged ? ""
-                             : start.agrees     ? "agrees"
-                                                : "elsewhere",
-                             start.stopped});
-    }
-    fmt::print("\n{}", to_text(starts));
-  }
-  fmt::print("{}, {:.3g} s\n\n", stage.method, stage.seconds);
+  print_stage_result(report.model, stage);
 }
 
 Json to_json(const CalibrateReport& report) {
@@ -199,55 +136,7 @@ Json to_json(const CalibrateReport& report) {
             {"rows", report.record.steps}, {"step", report.record.step},      {"good", accepted(report)},
             {"seed", report.request.seed}, {"remarks", report.record.remarks}};
   auto& stages = json["stages"] = Json::array();
-  for (const StageResult& stage : report.result.stages) {
-    Json told{{"failure", stage.failure},
-              {"readings", stage.readings},
-              {"chi_square", json_number(stage.chi_square)},
-              {"chi_square_interval", {stage.interval.low, stage.interval.high}},
-              {"misfit", stage.misfit},
-              {"inflation", stage.inflation},
-              {"method", stage.method},
-              {"seconds", stage.seconds},
-              {"open", stage.open},
-              {"warnings", stage.warnings},
-              {"correlation", stage.correlation}};
-    auto& parameters = told["parameters"] = Json::array();
-    for (const CalibratedParameter& p : stage.parameters) {
-      const ModelParameter& parameter = report.model.parameters[p.parameter];
-      parameters.push_back({{"name", parameter.name},
-                            {"unit", parameter.unit},
-                            {"before", in_unit(p.before, parameter.unit)},
-                            {"after", in_unit(p.after, parameter.unit)},
-                            {"after_si", p.after},
-                            {"deviation", json_number(deviation_in_unit(p.deviation, parameter.unit))},
-                            {"relative", json_number(p.deviation / std::abs(p.after))},
-                            {"coordinate", coordinate_word(p, parameter.name)},
-                            {"at_bound", p.at_bound}});
-    }
-    auto& sensors = told["sensors"] = Json::array();
-    for (std::size_t s = 0; s < stage.sensors.size(); ++s)
-      sensors.push_back({{"name", stage.sensors[s].name},
-                         {"readings", stage.sensors[s].used},
-                         {"missing", stage.sensors[s].missing},
-                         {"rms", stage.residual_rms[s]},
-                         {"mean_over_noise", stage.sensors[s].mean},
-                         {"rms_over_noise", std::sqrt(stage.sensors[s].variance)},
-                         {"whiteness", json_number(stage.sensors[s].whiteness)}});
-    auto& starts = told["starts"] = Json::array();
-    for (const CalibrationStart& start : stage.starts) {
-      Json path = Json::array();
-      for (const CalibrationIteration& i : start.path)
-        path.push_back({{"numbers_si", i.numbers}, {"cost", i.cost}, {"step", i.step}});
-      starts.push_back({{"numbers_si", start.numbers},
-                        {"cost", json_number(start.cost)},
-                        {"converged", start.converged},
-                        {"agrees", start.agrees},
-                        {"evaluations", start.evaluations},
-                        {"stopped", start.stopped},
-                        {"path", path}});
-    }
-    stages.push_back(std::move(told));
-  }
+  for (const StageResult& stage : report.result.stages) stages.push_back(stage_json(report.model, stage));
   json["written"] = report.written;
   return json;
 }

@@ -22,6 +22,7 @@ constexpr Command commands[] = {
     {"sweep", "run a model at many samples of its parameters; tell which of them matter", add_sweep},
     {"data", "show what is in a data file, and which column is what in a model", add_data},
     {"calibrate", "find numbers of a model from measurements, with their uncertainty", add_calibrate},
+    {"identify", "find numbers of a model from measurements, with no starting values", add_identify},
     {"estimate", "follow measurements with a model: what no sensor reaches, with its uncertainty",
      add_estimate},
     {"synthesize", "write noisy data of a model's sensors, with all that goes wrong on the way",

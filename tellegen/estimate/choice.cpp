@@ -28,6 +28,20 @@ std::vector<int> sensors_named(const Model& model, const std::vector<std::string
   return found;
 }
 
+std::vector<int> sensors_in_data(const Model& model, const DataSource& data) {
+  std::vector<int> found;
+  for (int s : model.estimation.sensors) {
+    const ModelOutput& sensor = model.outputs[s];
+    try {
+      DataRows(data, {{sensor.name, sensor.unit, "sensor"}}).check_header();
+      found.push_back(s);
+    } catch (const ModelError& error) {
+      if (error.faults().front().code != "T591") found.push_back(s);  // told when all is read
+    }
+  }
+  return found.empty() ? model.estimation.sensors : found;
+}
+
 std::vector<int> unknowns_named(Model& model, const std::vector<std::string>& names) {
   std::vector<int> found;
   for (const std::string& name : names) {

@@ -4,12 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "tellegen/estimate/data_file.h"
 #include "tellegen/model/model.h"
 
 namespace tellegen {
 
 // In Model::outputs. Throws ModelError (T163) with the nearest names.
 std::vector<int> sensors_named(const Model& model, const std::vector<std::string>& names);
+
+// Those of [estimate] that have a column; all where none has, so that reading tells what is wrong.
+std::vector<int> sensors_in_data(const Model& model, const DataSource& data);
 
 // In Model::unknowns; a parameter about which [unknowns] says nothing becomes one. Throws ModelError (T140).
 std::vector<int> unknowns_named(Model& model, const std::vector<std::string>& names);

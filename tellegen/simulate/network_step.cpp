@@ -277,6 +277,7 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
                  new_iterate,
                  new_limited,
                  change,
+                 {},
                  symbols,
                  nodes,
                  time,
@@ -284,6 +285,7 @@ void NetworkStep::build_group(std::size_t index, PatternBuilder& pattern) {
                  first_past_factor,
                  first_past_factor + 3,
                  {}};
+  for (std::int32_t reg : new_iterate) step.settled.push_back(section_of[reg] < 3);
   for (const auto& [k, value] : uniforms) step.batch.uniform(k) = value;
   // Matrix entries: the numbers of the pattern's entries for now, positions once it is built.
   for (const RootStamp& s : stamps) {
@@ -482,8 +484,13 @@ NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_it
     int stagnant = 0;
     for (;;) {
       for (GroupStep& g : groups_) {
-        for (std::size_t k = 0; k < g.iterates.size(); ++k)
-          std::swap(g.batch.array(g.iterates[k]), g.batch.array(g.new_iterate[k]));
+        for (std::size_t k = 0; k < g.iterates.size(); ++k) {
+          double *&from = g.batch.array(g.new_iterate[k]), *&to = g.batch.array(g.iterates[k]);
+          if (g.settled[k])
+            std::copy_n(from, g.batch.members(), to);
+          else
+            std::swap(from, to);
+        }
         for (std::size_t k = 0; k < g.previous.size(); ++k)
           std::swap(g.batch.array(g.previous[k]), g.batch.array(g.new_limited[k]));
         g.batch.run(2, work_.data());

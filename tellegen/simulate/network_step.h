@@ -62,8 +62,9 @@ class NetworkStep {
     std::vector<std::vector<std::int32_t>> past;         // [rated][age]: input registers
     std::vector<std::int32_t> rate, iterates, previous;  // input registers
     std::vector<std::int32_t> new_value, new_rate, new_iterate, new_limited, change;  // roots' registers
-    std::vector<std::int32_t> symbol_register, node_register;                         // recovered
-    std::int32_t time = 0, alpha = 0, past_factor = 0, rate_factor = 0;               // input registers
+    std::vector<char> settled;  // per iterate: computed before the iteration, so its array must stay in place
+    std::vector<std::int32_t> symbol_register, node_register;            // recovered
+    std::int32_t time = 0, alpha = 0, past_factor = 0, rate_factor = 0;  // input registers
     // Entries of the matrix: root register and where it goes for each member.
     struct Stamp {
       std::int32_t reg = 0;

@@ -1,0 +1,299 @@
+// tellegen identify: a model and a record in; the model's numbers out, with no starting values.
+#include "tellegen/identify/identify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/data_options.h"
+#include "cli/known_first.h"
+#include "cli/stage_result.h"
+#include "cli/study_options.h"
+#include "cli/text.h"
+#include "tellegen/estimate/choice.h"
+#include "tellegen/estimate/suspicion.h"
+#include "tellegen/model/document.h"
+#include "tellegen/model/reading.h"
+#include "tellegen/model/rewrite.h"
+#include "tellegen/results/atomic_file.h"
+#include "tellegen/results/table.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct IdentifyRequest : StudyRequest {
+  std::string parameters, sensors, inputs, resample, output;
+  DataRequest source;
+  double robust = 0.0;
+  bool profile = false, anyway = false;
+};
+
+void check_request(const IdentifyRequest& request) {
+  check_choice({tellegen_identify, "--resample"}, request.resample, {"exact", "nearest", "linear"});
+  std::vector<std::string> methods;
+  for (const IntegratorEntry& entry : integrators()) methods.emplace_back(entry.name);
+  check_choice({tellegen_identify, "--method"}, request.method, methods);
+  if (!request.json.empty()) check_writable({tellegen_identify, "--json"}, request.json, {".json"});
+  if (request.output.empty()) return;
+  check_writable({tellegen_identify, "--output"}, request.output, {".toml"});
+  std::error_code ignored;
+  if (fs::equivalent(request.output, request.file, ignored))
+    throw command_fault(tellegen_identify, "T402", fmt::format("--output would replace '{}'", request.file),
+                        {"give another name"});
+}
+
+std::vector<int> unknowns_of(Model& model, const IdentifyRequest& request) {
+  if (!request.parameters.empty()) return unknowns_named(model, split_list(request.parameters));
+  std::vector<int> found;
+  for (std::size_t k = 0; k < model.unknowns.size(); ++k)
+    if (model.unknowns[k].varies == ModelUnknown::Varies::constant) found.push_back(static_cast<int>(k));
+  if (found.empty())
+    throw command_fault(tellegen_identify, "T602", "nothing is asked for",
+                        {"name the numbers to find: --parameters R1,C1, or [unknowns] in the model file"});
+  return found;
+}
+
+struct IdentifyReport {
+  const IdentifyRequest& request;
+  const Model& model;  // as read
+  const Record& record;
+  const std::vector<int>& unknowns;
+  const Identification& found;
+  std::vector<std::string> written;
+
+  const StageResult& stage() const { return found.fit.stages[0]; }
+  bool good() const { return found.fit.good() && (request.anyway || found.fit.consistent()); }
+  const std::string& name(std::size_t k) const { return model.parameters[found.parameters[k]].name; }
+  const std::string& unit(std::size_t k) const { return model.parameters[found.parameters[k]].unit; }
+};
+
+void print_search(const IdentifyReport& report) {
+  const Identification& found = report.found;
+  fmt::print("{} relation{} between readings and parameters: {}\n", found.equations.size(),
+             found.equations.size() == 1 ? "" : "s", joined(found.equations));
+  if (!found.poles.empty())
+    fmt::print("searched over {} values of {}\n", found.search.regressions, joined(found.poles));
+  if (found.search.starts.size() > 1)
+    fmt::print("{} different sets of numbers satisfy them best; {} fitted\n", found.search.starts.size(),
+               found.fitted_costs.size());
+  fmt::print("\n");
+  TextTable table{{"parameter", "unit", "from the relations"}, {}};
+  for (std::size_t k = 0; k < found.parameters.size(); ++k)
+    table.rows.push_back(
+        {report.name(k), report.unit(k), told(found.search.starts.front().numbers[k], report.unit(k))});
+  fmt::print("{}\n", to_text(table));
+}
+
+void print_rest(const IdentifyReport& report) {
+  const Identification& found = report.found;
+  for (std::size_t s = 0; s < found.noise.size(); ++s)
+    if (found.noise_estimated[s]) {
+      const ModelOutput& sensor = report.model.outputs[report.record.sensors[s]];
+      fmt::print("noise of {}, from the fit: {} {}\n", sensor.name, brief_number(found.noise[s], 3),
+                 sensor.unit);
+    }
+  if (found.profile.empty()) return;
+  TextTable table{{"parameter", "unit", "95 % from", "to", "by the standard deviation", ""}, {}};
+  for (std::size_t k = 0; k < found.profile.size(); ++k) {
+    const ProfileInterval& p = found.profile[k];
+    const CalibratedParameter& c = report.stage().parameters[k];
+    const auto end = [&](double v) { return std::isnan(v) ? std::string("open") : told(v, report.unit(k)); };
+    table.rows.push_back({report.name(k), report.unit(k), end(p.low), end(p.high),
+                          told(c.after - 1.96 * c.deviation, report.unit(k)),
+                          told(c.after + 1.96 * c.deviation, report.unit(k))});
+  }
+  fmt::print("\n{}", to_text(table));
+}
+
+Json to_json(const IdentifyReport& report) {
+  const Identification& found = report.found;
+  Json json{{"model", report.model.name},
+            {"file", report.request.file},
+            {"rows", report.record.steps},
+            {"step", report.record.step},
+            {"good", report.good()},
+            {"relations", found.equations},
+            {"left_out", found.left_out},
+            {"poles", found.poles},
+            {"regressions", found.search.regressions},
+            {"search_seconds", found.search_seconds},
+            {"remarks", report.record.remarks}};
+  auto& starts = json["starts"] = Json::array();
+  for (const RelationStart& s : found.search.starts)
+    starts.push_back({{"numbers_si", s.numbers}, {"cost", json_number(s.cost)}});
+  auto& fitted = json["fitted"] = Json::array();
+  for (std::size_t k = 0; k < found.fitted_costs.size(); ++k)
+    fitted.push_back({{"numbers_si", found.fitted_numbers[k]}, {"cost", json_number(found.fitted_costs[k])}});
+  auto& noise = json["noise"] = Json::array();
+  for (std::size_t s = 0; s < found.noise.size(); ++s)
+    noise.push_back({{"sensor", report.model.outputs[report.record.sensors[s]].name},
+                     {"deviation_si", found.noise[s]},
+                     {"estimated", found.noise_estimated[s] != 0}});
+  auto& profile = json["profile"] = Json::array();
+  for (const ProfileInterval& p : found.profile)
+    profile.push_back({{"parameter", report.model.parameters[p.parameter].name},
+                       {"low_si", json_number(p.low)},
+                       {"high_si", json_number(p.high)}});
+  json["fit"] = stage_json(report.model, report.stage());
+  json["written"] = report.written;
+  return json;
+}
+
+// Nothing is written where the numbers are not to be trusted.
+void write_model(IdentifyReport& report) {
+  if (report.request.output.empty() || !report.good()) return;
+  std::vector<double> numbers, deviations;
+  for (const CalibratedParameter& p : report.stage().parameters) {
+    numbers.push_back(p.after);
+    deviations.push_back(p.deviation);
+  }
+  try {
+    write_file(report.request.output, with_numbers(read_text(report.request.file, {}), report.model,
+                                                   report.found.parameters, numbers, deviations));
+  } catch (const std::runtime_error& error) {
+    throw command_fault(tellegen_identify, "T402", error.what());
+  }
+  report.written.push_back(report.request.output);
+}
+
+void refuse(const IdentifyReport& report, const IdentifyOptions& options) {
+  const StageResult& stage = report.stage();
+  if (report.good()) return;
+  std::vector<std::string> details = stage.open;
+  if (!stage.misfit.empty()) details.push_back(stage.misfit);
+  if (stage.open.empty()) {
+    CalibrationOptions quick = options.fit;
+    quick.restart = false;
+    const auto quality = [&](const Record& record) {
+      try {
+        const Identification again = identify(report.model, record, report.unknowns, {quick, false});
+        return again.fit.good() ? again.fit.stages[0].chi_square : std::numeric_limits<double>::infinity();
+      } catch (const std::exception&) {
+        return std::numeric_limits<double>::infinity();
+      }
+    };
+    for (const Suspicion& s : suspicions(report.model, report.record, stage.chi_square, quality))
+      details.push_back("likely reason: " + s.text);
+    details.emplace_back(
+        "the data, the model or the noise of [sensors] is wrong; see units, columns, signs and poles");
+  } else {
+    details.emplace_back("state a convention (--set L_r=L_s), or read what would tell them apart");
+  }
+  if (stage.failure.empty()) details.emplace_back("--anyway takes the result as it is");
+  throw StudyError(report.request.file,
+                   stage.failure.empty() ? "the model does not fit the record" : stage.failure, details);
+}
+
+void identify_command(const IdentifyRequest& request) {
+  check_request(request);
+  Model model = read_study_model(tellegen_identify, request);
+  const std::vector<int> unknowns = unknowns_of(model, request);
+  const DataSource data = data_source(tellegen_identify, request.source, request.file);
+  RecordOptions reading;
+  reading.sensors = request.sensors.empty() ? sensors_in_data(model, data)
+                                            : sensors_named(model, split_list(request.sensors));
+  reading.inputs = request.inputs.empty() ? model.estimation.inputs : split_list(request.inputs);
+  reading.resample = request.resample.empty() ? model.estimation.resample : request.resample;
+  if (!request.sample.empty()) reading.step = read_seconds({tellegen_identify, "--sample"}, request.sample);
+  const Record record = read_record(model, data, reading);
+  IdentifyOptions options;
+  options.profile = request.profile;
+  options.fit.robust = request.robust;
+  options.fit.integration.method = request.method;
+  if (!request.step.empty())
+    options.fit.integration.step = read_seconds({tellegen_identify, "--step"}, request.step);
+  options.fit.integration.compile = !request.interpret;
+  const Identification found = identify(model, record, unknowns, options);
+  IdentifyReport report{request, model, record, unknowns, found, {}};
+  if (found.fit.stages[0].starts.empty() || found.fit.stages[0].found().path.empty())
+    throw StudyError(request.file, found.fit.stages[0].failure);
+  write_model(report);
+  if (!write_json(tellegen_identify, request, json_text(to_json(report)))) {
+    fmt::print("{}, {} rows every {:g} s\n\n", model.name, record.steps, record.step);
+    for (const std::string& remark : record.remarks) fmt::print("{}\n", remark);
+    print_search(report);
+    print_stage_result(model, report.stage());
+    print_rest(report);
+    for (const std::string& file : report.written) fmt::print("wrote {}\n", file);
+  }
+  for (const std::string& warning : report.stage().warnings) fmt::print(stderr, "warning: {}\n", warning);
+  refuse(report, options);
+}
+
+}  // namespace
+
+void add_identify(CLI::App& command) {
+  auto request = std::make_shared<IdentifyRequest>();
+  IdentifyRequest& r = *request;
+  command.add_option("FILE", r.file, "model file with [sensors]; its numbers of what is sought are not used")
+      ->required();
+  add_data_options(
+      command, r.source,
+      "measurements: a column of times, one for each sensor; CSV of any shape, HDF5, .mat, MDF 4; a "
+      "folder, or once for each of several files in sequence")
+      ->required();
+  const char* what = "What to find";
+  command.add_option("--parameters", r.parameters, "numbers to find: R_1,r2.R; all [unknowns] if not given")
+      ->type_name("LIST")
+      ->group(what);
+  command.add_option("--sensors", r.sensors, "sensors that are used; all that the data have if not given")
+      ->type_name("LIST")
+      ->group(what);
+  command.add_option("--inputs", r.inputs, "inputs and parameters that the data give")
+      ->type_name("LIST")
+      ->group(what);
+  command
+      .add_option("--set", r.set, "replace a parameter, or state a convention: --set L_r=L_s; once for each")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->group(what);
+  const char* how = "How to search";
+  command.add_flag("--profile", r.profile, "intervals by profile likelihood, too")->group(how);
+  command
+      .add_option("--robust", r.robust,
+                  "readings farther off than so many standard deviations of the noise count less: 2")
+      ->type_name("NUMBER")
+      ->check(not_positive)
+      ->group(how);
+  command.add_flag("--anyway", r.anyway, "take a result that does not fit")->group(how);
+  const char* integration = "How to integrate";
+  command.add_option("--method", r.method, "integration method; chosen by the noise if not given")
+      ->type_name("NAME")
+      ->group(integration);
+  command.add_option("--step", r.step, "longest step of integration")->type_name("TIME")->group(integration);
+  command
+      .add_option("--sample", r.sample,
+                  "interval between the rows that are used; that of the data if not given")
+      ->type_name("TIME")
+      ->group(integration);
+  command.add_option("--resample", r.resample, "times beside the rows: exact (a fault), nearest, linear")
+      ->type_name("NAME")
+      ->group(integration);
+  command.add_flag("--interpret", r.interpret, "do without the system's C compiler")->group(integration);
+  const char* where = "Where to write";
+  command
+      .add_option("--output", r.output,
+                  "the model file with the numbers found; nothing where they are not to be trusted")
+      ->type_name("F.toml")
+      ->group(where);
+  r.json_option =
+      command.add_option("--json", r.json, "everything for machines, to a file or standard output")
+          ->type_name("[F.json]")
+          ->expected(0, 1)
+          ->group(where);
+  command.callback([request] {
+    request->wants_json = request->json_option->count() > 0;
+    identify_command(*request);
+  });
+}
+
+}  // namespace tellegen

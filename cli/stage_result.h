@@ -1,0 +1,15 @@
+// What a fit of numbers to a record found, for people and for machines.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "tellegen/estimate/calibrate.h"
+
+namespace tellegen {
+
+// Numbers, correlations, residuals and starts, as tables.
+void print_stage_result(const Model& model, const StageResult& stage);
+
+nlohmann::ordered_json stage_json(const Model& model, const StageResult& stage);
+
+}  // namespace tellegen

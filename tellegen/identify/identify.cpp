@@ -1,0 +1,239 @@
+#include "tellegen/identify/identify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "tellegen/estimate/statistics.h"
+#include "tellegen/model/parameters.h"
+#include "tellegen/model/reading.h"
+#include "tellegen/symbolic/print.h"
+
+namespace tellegen {
+namespace {
+
+constexpr std::size_t most_fits = 4;
+constexpr double far_worse = 100.0;      // than the best: no candidate
+constexpr double smallest_noise = 1e-6;  // of the largest reading: digits of a file
+
+class Identifier {
+ public:
+  Identifier(const Model& model, const Record& record, const std::vector<int>& unknowns,
+             const IdentifyOptions& options)
+      : model_(model), record_(record), unknowns_(unknowns), options_(options) {
+    for (int u : unknowns) result_.parameters.push_back(model.unknowns[u].parameter);
+    stage_.parameters = unknowns;
+    options_.fit.restart = false;
+    options_.fit.starts = 1;
+  }
+
+  Identification run() {
+    estimate_noise();
+    find_starts();
+    fit();
+    if (std::find(result_.noise_estimated.begin(), result_.noise_estimated.end(), 1) !=
+        result_.noise_estimated.end())
+      fit_with_residual_noise();
+    if (options_.profile) find_profiles();
+    return std::move(result_);
+  }
+
+ private:
+  void estimate_noise() {
+    for (std::size_t s = 0; s < record_.sensors.size(); ++s) {
+      ModelOutput& sensor = model_.outputs[record_.sensors[s]];
+      result_.noise_estimated.push_back(!sensor.noise);
+      if (!sensor.noise) {
+        double largest = 0.0;
+        for (std::int64_t row = 0; row < record_.steps; ++row)
+          if (!std::isnan(record_.reading(row, s)))
+            largest = std::max(largest, std::abs(record_.reading(row, s)));
+        const double found = noise_of_readings(record_, s);
+        sensor.noise = std::max(std::isnan(found) ? 0.0 : found, smallest_noise * std::max(largest, 1e-300));
+      }
+      result_.noise.push_back(*sensor.noise);
+    }
+  }
+
+  void find_starts() {
+    const auto began = std::chrono::steady_clock::now();
+    const Relations relations = derive_relations(model_, record_, result_.parameters);
+    for (const Relations::Equation& e : relations.equations) result_.equations.push_back(e.name);
+    result_.left_out = relations.left_out;
+    std::vector<char> negative;
+    for (int u : unknowns_) negative.push_back(model_.unknowns[u].lower.value_or(0.0) < 0.0);
+    result_.search = search_relations(relations, negative);
+    for (Expr pole : result_.search.poles) result_.poles.push_back(to_text(pole));
+    result_.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    std::vector<std::string> missing;
+    for (std::size_t k = 0; k < unknowns_.size(); ++k) {
+      const ModelParameter& p = model_.parameters[result_.parameters[k]];
+      if (!result_.search.starts.empty() &&
+          std::find(result_.search.missing.begin(), result_.search.missing.end(), p.symbol) ==
+              result_.search.missing.end())
+        continue;
+      const std::optional<double> given = model_.unknowns[unknowns_[k]].start;
+      if (!given) missing.push_back(p.name);
+      if (result_.search.starts.empty())
+        result_.search.starts.push_back({std::vector<double>(unknowns_.size()), 0.0});
+      for (RelationStart& s : result_.search.starts) s.numbers[k] = given.value_or(p.number);
+    }
+    if (missing.empty()) return;
+    std::vector<std::string> details;
+    if (!result_.left_out.empty())
+      details.push_back("not linear in what is unknown once the readings are put in: " +
+                        joined(result_.left_out));
+    details.push_back(
+        "read more of the model's variables, or give these a start in [unknowns] and calibrate");
+    throw ModelError({{model_.file.string(), 0},
+                      "T650",
+                      fmt::format("the equations give no start for {} from these readings", joined(missing)),
+                      details});
+  }
+
+  // The start as the model's numbers; false: numbers that a component cannot have.
+  bool begin_at(Model& model, const std::vector<double>& numbers) const {
+    std::vector<double> between = numbers;
+    for (std::size_t k = 0; k < unknowns_.size(); ++k) {
+      ModelUnknown& unknown = model.unknowns[unknowns_[k]];
+      if (unknown.lower) between[k] = std::max(between[k], *unknown.lower);
+      if (unknown.upper) between[k] = std::min(between[k], *unknown.upper);
+      unknown.start = between[k];
+    }
+    try {
+      set_parameters(model, result_.parameters, between);
+    } catch (const ModelError&) {
+      return false;
+    }
+    return true;
+  }
+
+  void fit() {
+    std::optional<ModelError> refused;
+    const double best_cost = result_.search.starts.front().cost;
+    for (const RelationStart& start : result_.search.starts) {
+      if (result_.fitted_costs.size() >= most_fits || start.cost > far_worse * best_cost) break;
+      Model model = model_;
+      if (!begin_at(model, start.numbers)) continue;
+      try {
+        if (take(calibrate(model, record_, {stage_}, options_.fit))) return;
+      } catch (const ModelError& error) {  // numbers with which the model cannot run
+        if (!refused) refused = error;
+      }
+    }
+    if (!result_.fit.stages.empty()) return;
+    if (refused) throw *refused;
+    throw ModelError({{model_.file.string(), 0},
+                      "T650",
+                      "no numbers that the components can have satisfy the relations between the readings",
+                      {"see the readings: units, columns, signs; tellegen data --model shows them"}});
+  }
+
+  // True: this fit explains the readings, and no other need be looked for.
+  bool take(CalibrationResult fitted) {
+    const StageResult& stage = fitted.stages[0];
+    const bool good = fitted.good() && fitted.consistent();
+    const double cost = stage.starts.empty() ? std::numeric_limits<double>::infinity() : stage.found().cost;
+    const double before = result_.fit.stages.empty() ? std::numeric_limits<double>::infinity() : lowest_;
+    result_.fitted_costs.push_back(cost);
+    result_.fitted_numbers.push_back(stage.starts.empty() ? std::vector<double>() : stage.found().numbers);
+    if (result_.fit.stages.empty() || cost < before) {
+      lowest_ = cost;
+      result_.fit = std::move(fitted);
+    }
+    return good;
+  }
+
+  void fit_with_residual_noise() {
+    const StageResult& stage = result_.fit.stages[0];
+    if (!result_.fit.good() || stage.residual_rms.size() != record_.sensors.size()) return;
+    for (std::size_t s = 0; s < record_.sensors.size(); ++s)
+      if (result_.noise_estimated[s] && stage.residual_rms[s] > 0.0) {
+        result_.noise[s] = stage.residual_rms[s];
+        model_.outputs[record_.sensors[s]].noise = stage.residual_rms[s];
+      }
+    Model model = model_;
+    if (begin_at(model, stage.found().numbers))
+      result_.fit = calibrate(model, record_, {stage_}, options_.fit);
+  }
+
+  // Both ends by false position on the square root of what the cost has risen by: nearly a straight line.
+  void find_profiles() {
+    const StageResult& best = result_.fit.stages[0];
+    for (std::size_t k = 0; k < unknowns_.size(); ++k) {
+      const double deviation = best.parameters[k].deviation;
+      ProfileInterval interval{result_.parameters[k], std::numeric_limits<double>::quiet_NaN(),
+                               std::numeric_limits<double>::quiet_NaN()};
+      if (std::isfinite(deviation) && unknowns_.size() > 1) {
+        interval.low = profile_end(k, -deviation);
+        interval.high = profile_end(k, deviation);
+      }
+      result_.profile.push_back(interval);
+    }
+  }
+
+  double profile_end(std::size_t k, double deviation) {
+    const double wanted = std::sqrt(chi_square_quantile(0.95, 1.0));
+    const double inflation = result_.fit.stages[0].inflation;
+    double at = wanted;
+    for (int pass = 0; pass < 4; ++pass) {
+      const double risen = root_of_rise(k, at * deviation) / inflation;
+      if (!std::isfinite(risen) || risen <= 0.0) return std::numeric_limits<double>::quiet_NaN();
+      const double next = at * wanted / risen;
+      const bool settled = std::abs(next - at) < 0.01 * at;
+      at = std::clamp(next, 0.2 * at, 5.0 * at);
+      if (settled) break;
+    }
+    return result_.fit.stages[0].parameters[k].after + at * deviation;
+  }
+
+  double root_of_rise(std::size_t k, double change) {
+    const StageResult& best = result_.fit.stages[0];
+    Model model = model_;
+    std::vector<double> numbers = best.found().numbers;
+    numbers[k] += change;
+    if (!begin_at(model, numbers)) return std::numeric_limits<double>::quiet_NaN();
+    CalibrationStage others = stage_;
+    others.parameters.erase(others.parameters.begin() + static_cast<long>(k));
+    const CalibrationResult fitted = calibrate(model, record_, {others}, options_.fit);
+    const StageResult& stage = fitted.stages[0];
+    if (stage.starts.empty() || !stage.found().converged) return std::numeric_limits<double>::quiet_NaN();
+    return std::sqrt(std::max(0.0, 2.0 * (stage.found().cost - best.found().cost)));
+  }
+
+  Model model_;
+  const Record& record_;
+  std::vector<int> unknowns_;
+  IdentifyOptions options_;
+  CalibrationStage stage_;
+  double lowest_ = 0.0;  // cost of the best fit
+  Identification result_;
+};
+
+}  // namespace
+
+double noise_of_readings(const Record& record, std::size_t sensor) {
+  std::vector<double> jumps;
+  for (std::int64_t row = 1; row + 1 < record.steps; ++row) {
+    const double second =
+        record.reading(row - 1, sensor) - 2.0 * record.reading(row, sensor) + record.reading(row + 1, sensor);
+    if (!std::isnan(second)) jumps.push_back(std::abs(second));
+  }
+  if (jumps.size() < 8) return std::numeric_limits<double>::quiet_NaN();
+  const auto middle = jumps.begin() + static_cast<long>(jumps.size() / 2);
+  std::nth_element(jumps.begin(), middle, jumps.end());
+  // The median of |x| is 0.6745 standard deviations, and the second difference of white noise has sqrt(6) of
+  // it.
+  return *middle / 0.67448975 / std::sqrt(6.0);
+}
+
+Identification identify(const Model& model, const Record& record, const std::vector<int>& unknowns,
+                        const IdentifyOptions& options) {
+  return Identifier(model, record, unknowns, options).run();
+}
+
+}  // namespace tellegen

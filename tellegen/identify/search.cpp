@@ -1,0 +1,430 @@
+#include "tellegen/identify/search.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "tellegen/identify/responses.h"
+
+namespace tellegen {
+namespace {
+
+constexpr double different = 0.3;       // of the logarithm of some number: another minimum
+constexpr double smallest_part = 1e-7;  // of a column: what a perfect record leaves as a residual
+constexpr double collinear = 1e-12;
+constexpr int starts_of_each = 12;
+constexpr int most_iterations = 60;
+constexpr std::size_t kept = 8;
+constexpr double far_away = 60.0;  // of a logarithm: no number of a model
+
+// Expressions of few symbols, evaluated again and again.
+class SmallProgram {
+ public:
+  SmallProgram(std::span<const Expr> roots, std::span<const Expr> symbols) : nodes_(nodes_of(roots)) {
+    ExprMap<int> place;
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
+      place[nodes_[k]] = static_cast<int>(k);
+      std::vector<int> args;
+      if (!nodes_[k].is_number() && !nodes_[k].is_symbol())
+        for (Expr a : nodes_[k].args()) args.push_back(place.at(a));
+      args_.push_back(std::move(args));
+    }
+    for (Expr r : roots) roots_.push_back(place.at(r));
+    for (Expr s : symbols) symbols_.push_back(place.contains(s) ? place.at(s) : -1);
+    values_.resize(nodes_.size());
+    for (std::size_t k = 0; k < nodes_.size(); ++k)
+      if (nodes_[k].is_number()) values_[k] = nodes_[k].number();
+  }
+
+  void run(std::span<const double> symbols, std::span<double> out) {
+    for (std::size_t k = 0; k < symbols.size(); ++k)
+      if (symbols_[k] >= 0) values_[symbols_[k]] = symbols[k];
+    double at[8];
+    for (std::size_t k = 0; k < nodes_.size(); ++k) {
+      const std::vector<int>& args = args_[k];
+      if (args.empty()) continue;
+      const Op op = nodes_[k].op();
+      if (op == Op::add || op == Op::multiply) {
+        double value = values_[args[0]];
+        for (std::size_t a = 1; a < args.size(); ++a)
+          value = op == Op::add ? value + values_[args[a]] : value * values_[args[a]];
+        values_[k] = value;
+        continue;
+      }
+      const int count = static_cast<int>(std::min<std::size_t>(args.size(), std::size(at)));
+      for (int a = 0; a < count; ++a) at[a] = values_[args[a]];
+      values_[k] = op == Op::power    ? power_value(at[0], at[1])
+                   : op == Op::lookup ? nodes_[k].table()->value_at(at, nodes_[k].order())
+                                      : nodes_[k].function().value(at, count);
+    }
+    for (std::size_t r = 0; r < roots_.size(); ++r) out[r] = values_[roots_[r]];
+  }
+
+ private:
+  std::vector<Expr> nodes_;
+  std::vector<std::vector<int>> args_;
+  std::vector<int> roots_, symbols_;
+  std::vector<double> values_;
+};
+
+// One equation as a regression: what it leaves of its rows, and the combinations that stand before its
+// columns.
+struct Regression {
+  std::vector<Expr> combinations;
+  Eigen::VectorXd found;      // least squares without regard to what the combinations are made of
+  Eigen::MatrixXd remainder;  // residuals = remainder * [combinations; -1], one for each row of it
+};
+
+// Terms whose signals are multiples of one another are one: their factors add up.
+std::vector<Term> independent_terms(const Form& form, std::size_t rows) {
+  std::vector<Term> terms;
+  std::vector<double> norms;
+  for (const Term& t : form.terms()) {
+    const double norm = t.signal.rms();
+    bool merged = false;
+    for (std::size_t k = 0; k < terms.size() && !merged; ++k) {
+      double product = 0.0;
+      for (std::size_t r = 0; r < rows; ++r) product += terms[k].signal[r] * t.signal[r];
+      const double cosine = product / static_cast<double>(rows) / (norm * norms[k]);
+      if (std::abs(cosine) < 1.0 - collinear) continue;
+      terms[k].factor = terms[k].factor + std::copysign(norm / norms[k], cosine) * t.factor;
+      merged = true;
+    }
+    if (!merged) terms.push_back(t), norms.push_back(norm);
+  }
+  return terms;
+}
+
+Regression regression_of(const Form& form, std::size_t rows) {
+  const std::vector<Term> terms = independent_terms(form, rows);
+  // The term that the others explain: one without a parameter where there is such, else the largest.
+  std::size_t target = 0;
+  double best = -1.0;
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    const double size = terms[k].signal.rms() * (terms[k].factor.is_number() ? 1e6 : 1.0);
+    if (size > best) best = size, target = k;
+  }
+  const auto width = static_cast<Eigen::Index>(terms.size()) - 1;
+  const auto height = static_cast<Eigen::Index>(rows);
+  Eigen::MatrixXd all(height, width + 1);
+  Eigen::VectorXd scale(width + 1);
+  Regression result;
+  Eigen::Index column = 0;
+  const auto put = [&](const Signal& signal, Eigen::Index c, double sign) {
+    scale(c) = std::max(signal.rms(), std::numeric_limits<double>::min());
+    for (Eigen::Index r = 0; r < height; ++r)
+      all(r, c) = sign * signal[static_cast<std::size_t>(r)] / scale(c);
+  };
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    if (k == target) continue;
+    result.combinations.push_back(terms[k].factor / terms[target].factor);
+    put(terms[k].signal, column++, 1.0);
+  }
+  put(terms[target].signal, width, -1.0);
+  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(all);
+  const Eigen::Index left = std::min(height, width + 1);
+  Eigen::MatrixXd r = qr.matrixQR().topRows(left).triangularView<Eigen::Upper>();
+  result.found = r.topLeftCorner(std::min(left, width), width)
+                     .completeOrthogonalDecomposition()
+                     .solve(r.col(width).head(std::min(left, width)));
+  const double residual = left > width ? std::abs(r(width, width)) : 0.0;
+  const double size = std::max(residual, smallest_part * r.col(width).norm()) /
+                      std::sqrt(std::max<double>(1.0, static_cast<double>(height - width)));
+  for (Eigen::Index c = 0; c < width; ++c) result.found(c) *= scale(width) / scale(c);
+  for (Eigen::Index c = 0; c <= width; ++c) r.col(c) *= scale(c) / scale(width) / size;
+  result.remainder = std::move(r);
+  return result;
+}
+
+class CompressedFit {
+ public:
+  CompressedFit(const Relations& relations, const std::vector<Expr>& poles, const std::vector<double>& at,
+                double pole_weight)
+      : parameters_(relations.parameters), pole_weight_(pole_weight) {
+    ExprMap<double> values;
+    for (std::size_t k = 0; k < poles.size(); ++k) {
+      values[poles[k]] = at[k];
+      pole_logarithms_.push_back(std::log(at[k]));
+    }
+    for (const Form& form : equations_in_signals(relations, values))
+      if (form.terms().size() > 1) regressions_.push_back(regression_of(form, relations.times.size()));
+    std::vector<Expr> roots;
+    for (const Regression& r : regressions_)
+      roots.insert(roots.end(), r.combinations.begin(), r.combinations.end());
+    combinations_ = roots.size();
+    roots.insert(roots.end(), poles.begin(), poles.end());
+    values_ = roots.size();
+    for (std::size_t k = 0; k < values_; ++k) {
+      const std::vector<Expr> slopes = gradient(roots[k], parameters_);
+      roots.insert(roots.end(), slopes.begin(), slopes.end());
+    }
+    program_.emplace_back(roots, parameters_);
+    out_.resize(roots.size());
+  }
+
+  struct Result {
+    Eigen::VectorXd logarithms;
+    double cost = std::numeric_limits<double>::infinity();
+  };
+
+  // The combinations as least squares give them, in logarithms: exact where each is a product of powers.
+  Eigen::VectorXd first_start(Eigen::VectorXd x, const std::vector<double>& signs) {
+    const auto n = x.size();
+    for (int pass = 0; pass < 12; ++pass) {
+      evaluate(x, signs);
+      Eigen::MatrixXd normal = 1e-6 * Eigen::MatrixXd::Identity(n, n);
+      Eigen::VectorXd right = Eigen::VectorXd::Zero(n);
+      std::size_t at = 0;
+      const auto take = [&](std::size_t k, double wanted, double weight) {
+        const double value = std::abs(out_[k]);
+        if (!(value > 0.0) || !std::isfinite(value)) return;
+        Eigen::VectorXd slope(n);
+        for (Eigen::Index p = 0; p < n; ++p) slope(p) = this->slope(k, p, x, signs) / out_[k];
+        if (!slope.allFinite()) return;
+        normal += weight * slope * slope.transpose();
+        right += weight * slope * (wanted - std::log(value));
+      };
+      for (const Regression& r : regressions_) {
+        for (Eigen::Index c = 0; c < r.found.size(); ++c, ++at) {
+          // What a column is worth beside the noise: a combination that is not determined says nothing.
+          const double worth = std::abs(r.found(c)) * std::abs(r.remainder(c, c));
+          if (std::abs(r.found(c)) > 0.0) take(at, std::log(std::abs(r.found(c))), std::min(worth, 1e4));
+        }
+      }
+      for (std::size_t k = 0; k < pole_logarithms_.size(); ++k)
+        take(combinations_ + k, pole_logarithms_[k], 1e4);
+      const Eigen::VectorXd step = normal.ldlt().solve(right);
+      if (!step.allFinite()) break;
+      x += step.cwiseMax(-5.0).cwiseMin(5.0);
+      if (step.cwiseAbs().maxCoeff() < 1e-9) break;
+    }
+    return x.cwiseMax(-far_away).cwiseMin(far_away);
+  }
+
+  // Levenberg-Marquardt in logarithms.
+  Result minimise(Eigen::VectorXd x, const std::vector<double>& signs) {
+    const auto n = static_cast<Eigen::Index>(parameters_.size());
+    Eigen::MatrixXd normal;
+    Eigen::VectorXd gradient;
+    double cost = squares(x, signs, &normal, &gradient), damping = 1e-2;
+    Result result;
+    if (!std::isfinite(cost)) return result;
+    for (int k = 0; k < most_iterations; ++k) {
+      Eigen::MatrixXd damped = normal;
+      for (Eigen::Index p = 0; p < n; ++p) damped(p, p) += damping * std::max(normal(p, p), 1e-9);
+      Eigen::VectorXd step = -damped.ldlt().solve(gradient);
+      if (!step.allFinite()) break;
+      const double longest = step.cwiseAbs().maxCoeff();
+      if (longest > 3.0) step *= 3.0 / longest;
+      const Eigen::VectorXd trial = (x + step).cwiseMax(-far_away).cwiseMin(far_away);
+      Eigen::MatrixXd trial_normal;
+      Eigen::VectorXd trial_gradient;
+      const double trial_cost = squares(trial, signs, &trial_normal, &trial_gradient);
+      if (std::isfinite(trial_cost) && trial_cost <= cost) {
+        const bool settled = cost - trial_cost <= 1e-9 * cost && longest < 1e-3;
+        x = trial, cost = trial_cost, normal = std::move(trial_normal), gradient = std::move(trial_gradient);
+        damping = std::max(1e-12, damping / 5.0);
+        if (settled) break;
+      } else {
+        damping *= 4.0;
+        if (damping > 1e12) break;
+      }
+    }
+    result.logarithms = x;
+    result.cost = cost;
+    return result;
+  }
+
+ private:
+  void evaluate(const Eigen::VectorXd& x, const std::vector<double>& signs) {
+    numbers_.resize(signs.size());
+    for (std::size_t p = 0; p < signs.size(); ++p)
+      numbers_[p] = signs[p] * std::exp(x(static_cast<Eigen::Index>(p)));
+    program_.front().run(numbers_, out_);
+  }
+
+  double slope(std::size_t k, Eigen::Index p, const Eigen::VectorXd& x,
+               const std::vector<double>& signs) const {
+    const auto at = values_ + k * parameters_.size() + static_cast<std::size_t>(p);
+    return out_[at] * signs[static_cast<std::size_t>(p)] * std::exp(x(p));
+  }
+
+  double squares(const Eigen::VectorXd& x, const std::vector<double>& signs, Eigen::MatrixXd* normal,
+                 Eigen::VectorXd* gradient) {
+    evaluate(x, signs);
+    const auto n = static_cast<Eigen::Index>(parameters_.size());
+    *normal = Eigen::MatrixXd::Zero(n, n);
+    *gradient = Eigen::VectorXd::Zero(n);
+    double cost = 0.0;
+    std::size_t at = 0;
+    for (const Regression& r : regressions_) {
+      const auto width = static_cast<Eigen::Index>(r.combinations.size());
+      Eigen::VectorXd values(width + 1);
+      Eigen::MatrixXd slopes(width, n);
+      for (Eigen::Index c = 0; c < width; ++c, ++at) {
+        values(c) = out_[at];
+        for (Eigen::Index p = 0; p < n; ++p) slopes(c, p) = slope(at, p, x, signs);
+      }
+      values(width) = -1.0;
+      const Eigen::VectorXd residual = r.remainder * values;
+      const Eigen::MatrixXd j = r.remainder.leftCols(width) * slopes;
+      cost += residual.squaredNorm();
+      *normal += j.transpose() * j;
+      *gradient += j.transpose() * residual;
+    }
+    for (std::size_t k = 0; k < pole_logarithms_.size(); ++k) {
+      const double value = out_[combinations_ + k];
+      const double residual = pole_weight_ * (std::log(std::abs(value)) - pole_logarithms_[k]);
+      Eigen::VectorXd j(n);
+      for (Eigen::Index p = 0; p < n; ++p)
+        j(p) = pole_weight_ * slope(combinations_ + k, p, x, signs) / value;
+      cost += residual * residual;
+      *normal += j * j.transpose();
+      *gradient += j * residual;
+    }
+    return cost;
+  }
+
+  const std::vector<Expr>& parameters_;
+  std::vector<Regression> regressions_;
+  std::vector<double> pole_logarithms_;
+  double pole_weight_;
+  std::vector<SmallProgram> program_;
+  std::size_t combinations_ = 0, values_ = 0;
+  std::vector<double> out_, numbers_;
+};
+
+// Every rate that the record can show, for each pole: a grid where there are few, else points all over.
+std::vector<std::vector<double>> pole_grid(const Relations& relations, std::size_t poles) {
+  if (poles == 0) return {{}};
+  const double length = relations.times.back() - relations.times.front();
+  const double step = length / static_cast<double>(relations.times.size() - 1);
+  const double low = std::log(0.2 / length), high = std::log(0.5 / step);
+  std::vector<std::vector<double>> grid;
+  const std::size_t points = poles == 1 ? 48 : poles == 2 ? 20 : 9;
+  if (poles <= 3) {
+    std::vector<std::size_t> at(poles, 0);
+    for (bool more = true; more;) {
+      std::vector<double> point;
+      for (std::size_t k : at)
+        point.push_back(
+            std::exp(low + (high - low) * static_cast<double>(k) / static_cast<double>(points - 1)));
+      grid.push_back(std::move(point));
+      std::size_t digit = 0;
+      while (digit < poles && ++at[digit] == points) at[digit++] = 0;
+      more = digit < poles;
+    }
+    return grid;
+  }
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> anywhere(low, high);
+  for (int k = 0; k < 800; ++k) {
+    std::vector<double> point(poles);
+    for (double& p : point) p = std::exp(anywhere(random));
+    grid.push_back(std::move(point));
+  }
+  return grid;
+}
+
+class RelationSearcher {
+ public:
+  RelationSearcher(const Relations& relations, const std::vector<char>& negative)
+      : relations_(relations), negative_(negative) {}
+
+  RelationSearch run() {
+    find_missing();
+    result_.poles = poles_of(relations_);
+    if (relations_.equations.empty() || relations_.times.size() < 4) return std::move(result_);
+    for (const std::vector<double>& at : pole_grid(relations_, result_.poles.size())) look(at);
+    refine();
+    std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return a.cost < b.cost; });
+    for (const Found& f : found_) keep(f);
+    return std::move(result_);
+  }
+
+ private:
+  struct Found {
+    std::vector<double> numbers, poles;
+    double cost = 0.0;
+  };
+
+  void find_missing() {
+    std::vector<Expr> factors;
+    for (const auto& e : relations_.equations)
+      for (const Term& t : e.form.terms()) factors.push_back(t.factor);
+    for (const auto& s : relations_.states)
+      for (const Term& t : s.rate.terms()) factors.push_back(t.factor);
+    const std::vector<Expr> used = symbols_of(factors);
+    for (Expr p : relations_.parameters)
+      if (std::find(used.begin(), used.end(), p) == used.end()) result_.missing.push_back(p);
+  }
+
+  void look(const std::vector<double>& poles) {
+    const double weight =
+        poles.empty() ? 0.0 : 30.0 * std::sqrt(static_cast<double>(relations_.times.size()));
+    CompressedFit fit(relations_, result_.poles, poles, weight);
+    ++result_.regressions;
+    std::mt19937_64 random(7);
+    std::normal_distribution<double> about(0.0, 1.5);
+    std::vector<double> signs(relations_.parameters.size(), 1.0);
+    const int starts = poles.empty() ? starts_of_each : 3;
+    for (int k = 0; k < starts; ++k) {
+      Eigen::VectorXd x(static_cast<Eigen::Index>(signs.size()));
+      for (std::size_t p = 0; p < signs.size(); ++p) {
+        x(static_cast<Eigen::Index>(p)) = 2.0 * about(random);
+        if (k > 0 && negative_[p]) signs[p] = about(random) < 0.0 ? -1.0 : 1.0;
+      }
+      x = fit.first_start(x, signs);
+      const CompressedFit::Result found = fit.minimise(x, signs);
+      if (!std::isfinite(found.cost)) continue;
+      Found f{{}, poles, found.cost};
+      for (std::size_t p = 0; p < signs.size(); ++p)
+        f.numbers.push_back(signs[p] * std::exp(found.logarithms(static_cast<Eigen::Index>(p))));
+      found_.push_back(std::move(f));
+    }
+  }
+
+  // Between the points of the grid, about the best of them.
+  void refine() {
+    if (result_.poles.empty() || found_.empty()) return;
+    double spread = 0.5;
+    for (int round = 0; round < 6; ++round, spread *= 0.6) {
+      const Found best = *std::min_element(found_.begin(), found_.end(),
+                                           [](const Found& a, const Found& b) { return a.cost < b.cost; });
+      for (std::size_t k = 0; k < best.poles.size(); ++k)
+        for (double sign : {-1.0, 1.0}) {
+          std::vector<double> poles = best.poles;
+          poles[k] *= std::exp(sign * spread);
+          look(poles);
+        }
+    }
+  }
+
+  void keep(const Found& f) {
+    if (result_.starts.size() >= kept) return;
+    for (const RelationStart& s : result_.starts) {
+      bool same = true;
+      for (std::size_t p = 0; p < f.numbers.size(); ++p)
+        same = same && std::abs(std::log(std::abs(f.numbers[p] / s.numbers[p]))) < different &&
+               (f.numbers[p] > 0.0) == (s.numbers[p] > 0.0);
+      if (same) return;
+    }
+    result_.starts.push_back({f.numbers, f.cost});
+  }
+
+  const Relations& relations_;
+  const std::vector<char>& negative_;
+  RelationSearch result_;
+  std::vector<Found> found_;
+};
+
+}  // namespace
+
+RelationSearch search_relations(const Relations& relations, const std::vector<char>& negative) {
+  return RelationSearcher(relations, negative).run();
+}
+
+}  // namespace tellegen

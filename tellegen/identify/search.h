@@ -1,0 +1,34 @@
+// Numbers of parameters from relations between signals, with no starting values.
+//
+// For given poles (responses.h) each equation is a regression: combinations of parameters times columns. A QR
+// decomposition leaves of its thousands of rows as many as it has columns, so the parameters are then found
+// on a problem of a dozen numbers: from the combinations that least squares give, and from elsewhere to see
+// whether there are other minima. Poles are searched on a grid over all rates that the record can show.
+//
+// Noise in the columns makes these numbers somewhat wrong: they are the start of a fit to the readings
+// themselves.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tellegen/identify/relations.h"
+
+namespace tellegen {
+
+struct RelationStart {
+  std::vector<double> numbers;  // per parameter
+  double cost = 0.0;            // sum of squared residuals over their sizes in the unrestricted regression
+};
+
+struct RelationSearch {
+  std::vector<RelationStart> starts;  // different ones, best first
+  std::vector<Expr> poles;
+  std::vector<Expr> missing;  // parameters that no equation contains
+  std::int64_t regressions = 0;
+};
+
+// `negative`: per parameter, whether it may be below zero.
+RelationSearch search_relations(const Relations& relations, const std::vector<char>& negative);
+
+}  // namespace tellegen
