@@ -57,7 +57,7 @@ std::vector<int> unknowns_of(Model& model, const IdentifyRequest& request) {
   for (std::size_t k = 0; k < model.unknowns.size(); ++k)
     if (model.unknowns[k].varies == ModelUnknown::Varies::constant) found.push_back(static_cast<int>(k));
   if (found.empty())
-    throw command_fault(tellegen_identify, "T602", "nothing is asked for",
+    throw command_fault(tellegen_identify, "T611", "nothing is asked for",
                         {"name the numbers to find: --parameters R1,C1, or [unknowns] in the model file"});
   return found;
 }

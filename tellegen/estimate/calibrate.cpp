@@ -90,6 +90,7 @@ class Stage {
       searches.push_back(search_from(start(k), k, most_restarts + 1));
     result.best = best_of(searches);
     refine(searches[result.best]);
+    weigh_by_residuals(searches[result.best]);
     const SquaresSearch& best = searches[result.best];
     result.method = fmt::format("{}, steps of {:g} s", run_.method(), run_.step());
     for (const SquaresSearch& s : searches) result.starts.push_back(told(s));
@@ -274,11 +275,41 @@ class Stage {
     SensorRun there(found, record_, indices(), options_.integration);
     if (there.method() == run_.method() && there.step() >= run_.step()) return;
     run_ = std::move(there);
+    go_on(best);
+  }
+
+  void go_on(SquaresSearch& best) {
     SquaresSearch more = search_from(best.x, 0, 1);
     if (more.path.empty()) return;
     more.evaluations += best.evaluations;
     more.path.insert(more.path.begin(), best.path.begin(), best.path.end());
     best = std::move(more);
+  }
+
+  // Noise that nobody knows: the residuals of the fit, with which it is fitted again.
+  void weigh_by_residuals(SquaresSearch& best) {
+    if (options_.noise_unknown.empty() || !best.converged) return;
+    for (int pass = 0; pass < 3; ++pass) {
+      const SensorSlopes run = run_.at(numbers(best.x));
+      if (!run.failure.empty()) return;
+      double largest = 0.0;
+      for (std::size_t s = 0; s < noise_.size(); ++s) {
+        const auto& unknown = options_.noise_unknown;
+        if (std::find(unknown.begin(), unknown.end(), record_.sensors[s]) == unknown.end()) continue;
+        double sum = 0.0, count = 0.0;
+        for (std::int64_t row = first_; row < record_.steps; ++row) {
+          const double residual =
+              record_.reading(row, s) - run.values[static_cast<std::size_t>(row) * noise_.size() + s];
+          if (!std::isnan(residual)) sum += residual * residual, count += 1.0;
+        }
+        const double found = std::sqrt(sum / std::max(1.0, count));
+        if (!(found > 0.0)) continue;
+        largest = std::max(largest, std::abs(found / noise_[s] - 1.0));
+        noise_[s] = found;
+      }
+      if (largest < 0.01) return;
+      go_on(best);
+    }
   }
 
   static std::size_t best_of(const std::vector<SquaresSearch>& searches) {

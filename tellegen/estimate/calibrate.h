@@ -40,6 +40,8 @@ struct CalibrationOptions {
   bool prior = false;         // a start with a deviation counts as a reading
   double robust = 0.0;  // readings farther off than so many standard deviations count less (Huber); 0: no
   bool restart = true;  // where the first start does not explain the readings, try others
+  // Sensors, in Model::outputs, whose noise is what the fit leaves; the model's is a first guess.
+  std::vector<int> noise_unknown;
   SimulationOptions integration;
   std::function<void(const std::string& what)> progress;
 };

@@ -35,9 +35,7 @@ class Identifier {
     estimate_noise();
     find_starts();
     fit();
-    if (std::find(result_.noise_estimated.begin(), result_.noise_estimated.end(), 1) !=
-        result_.noise_estimated.end())
-      fit_with_residual_noise();
+    tell_noise();
     if (options_.profile) find_profiles();
     return std::move(result_);
   }
@@ -48,6 +46,7 @@ class Identifier {
       ModelOutput& sensor = model_.outputs[record_.sensors[s]];
       result_.noise_estimated.push_back(!sensor.noise);
       if (!sensor.noise) {
+        options_.fit.noise_unknown.push_back(record_.sensors[s]);
         double largest = 0.0;
         for (std::int64_t row = 0; row < record_.steps; ++row)
           if (!std::isnan(record_.reading(row, s)))
@@ -133,10 +132,10 @@ class Identifier {
                       {"see the readings: units, columns, signs; tellegen data --model shows them"}});
   }
 
-  // True: this fit explains the readings, and no other need be looked for.
+  // True: no other need be looked for. Where readings leave a direction open, they do so from any start.
   bool take(CalibrationResult fitted) {
     const StageResult& stage = fitted.stages[0];
-    const bool good = fitted.good() && fitted.consistent();
+    const bool last = !stage.open.empty() || (fitted.good() && fitted.consistent());
     const double cost = stage.starts.empty() ? std::numeric_limits<double>::infinity() : stage.found().cost;
     const double before = result_.fit.stages.empty() ? std::numeric_limits<double>::infinity() : lowest_;
     result_.fitted_costs.push_back(cost);
@@ -145,25 +144,21 @@ class Identifier {
       lowest_ = cost;
       result_.fit = std::move(fitted);
     }
-    return good;
+    return last;
   }
 
-  void fit_with_residual_noise() {
+  void tell_noise() {
     const StageResult& stage = result_.fit.stages[0];
-    if (!result_.fit.good() || stage.residual_rms.size() != record_.sensors.size()) return;
-    for (std::size_t s = 0; s < record_.sensors.size(); ++s)
-      if (result_.noise_estimated[s] && stage.residual_rms[s] > 0.0) {
-        result_.noise[s] = stage.residual_rms[s];
-        model_.outputs[record_.sensors[s]].noise = stage.residual_rms[s];
-      }
-    Model model = model_;
-    if (begin_at(model, stage.found().numbers))
-      result_.fit = calibrate(model, record_, {stage_}, options_.fit);
+    for (std::size_t s = 0; s < record_.sensors.size() && s < stage.residual_rms.size(); ++s)
+      if (result_.noise_estimated[s] && stage.residual_rms[s] > 0.0) result_.noise[s] = stage.residual_rms[s];
   }
 
   // Both ends by false position on the square root of what the cost has risen by: nearly a straight line.
   void find_profiles() {
     const StageResult& best = result_.fit.stages[0];
+    options_.fit.noise_unknown.clear();
+    for (std::size_t s = 0; s < record_.sensors.size(); ++s)
+      model_.outputs[record_.sensors[s]].noise = result_.noise[s];
     for (std::size_t k = 0; k < unknowns_.size(); ++k) {
       const double deviation = best.parameters[k].deviation;
       ProfileInterval interval{result_.parameters[k], std::numeric_limits<double>::quiet_NaN(),

@@ -173,8 +173,11 @@ class MechanismFormulator {
                              cross(f.angular, cross(f.angular, b.centre));
       const Vec3 force = b.mass * at_centre;
       f.force = f.force + force;
-      f.moment = f.moment + b.inertia * f.angular_acceleration + cross(f.angular, b.inertia * f.angular) +
-                 cross(b.centre, force);
+      // One after the other: terms of a sum stand in the order in which they are made, on every processor.
+      const Vec3 turning = b.inertia * f.angular_acceleration;
+      const Vec3 gyroscopic = cross(f.angular, b.inertia * f.angular);
+      const Vec3 carried = cross(b.centre, force);
+      f.moment = f.moment + turning + gyroscopic + carried;
     }
     for (const MechanismForce& a : m_.forces) {
       const Mat3 to_own = transposed(out_.frames[a.frame].orientation) * out_.frames[a.in].orientation;
