@@ -4,7 +4,7 @@
 // derivatives: sensitivities beside finite differences; stack: a body of some ten thousand cells; machines:
 // electric machines in real time; twin: the thermal digital twin on its published problems; lossy: a motor
 // estimated from samples of which some are lost; sensor-faults: sensors that fail, and are named;
-// estimate-size: filters of large networks.
+// estimate-size: filters of large networks; identify: numbers with no starting values.
 #include <memory>
 
 #include "benchmarks/circuits.h"
@@ -12,6 +12,7 @@
 #include "benchmarks/default_run.h"
 #include "benchmarks/derivatives.h"
 #include "benchmarks/estimate_size.h"
+#include "benchmarks/identification.h"
 #include "benchmarks/lossy.h"
 #include "benchmarks/machines.h"
 #include "benchmarks/readers.h"
@@ -231,6 +232,29 @@ void add_estimate_size(CLI::App& command) {
   });
 }
 
+void add_identification(CLI::App& command) {
+  CLI::App* identification = command.add_subcommand(
+      "identify", "numbers with no starting values: a published start-up, random machines, other models");
+  const auto options = std::make_shared<IdentificationOptions>();
+  identification->add_option("--draws", options->draws, "of noise, for the start-up (30)")
+      ->check(CLI::Range(1, 100'000));
+  identification->add_option("--machines", options->machines, "random induction machines (1000)")
+      ->check(CLI::Range(1, 1'000'000));
+  identification->add_option("--others", options->others, "draws for each of the other models (300)")
+      ->check(CLI::Range(1, 100'000));
+  identification->add_option("--seed", options->seed, "of all random numbers (1)");
+  identification->add_option("--only", options->only, "start-up, machines, others")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"start-up", "machines", "others"}));
+  identification->add_option("--json", options->json, "write everything that is printed to this file");
+  identification->callback([options] {
+    const std::string_view name = "tellegen benchmark identify";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_identification(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 }  // namespace
 
 void add_benchmark(CLI::App& command) {
@@ -246,6 +270,7 @@ void add_benchmark(CLI::App& command) {
   add_lossy(command);
   add_sensor_faults(command);
   add_estimate_size(command);
+  add_identification(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");
   const auto options = std::make_shared<CircuitsOptions>();

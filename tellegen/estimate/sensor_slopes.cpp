@@ -218,6 +218,24 @@ void SensorRun::choose_steps(const Record& record) {
     simulation_.tolerance = adaptive_tolerance;
   }
   simulation_ = complete_options(model_, simulation_);
+  if (exact.empty() && converged && !now.empty())
+    reduce([&](const std::vector<double>& readings) { return close(readings, now); });
+}
+
+void SensorRun::reduce(const std::function<bool(const std::vector<double>&)>& agrees) {
+  std::vector<Expr> outputs;
+  std::vector<double> numbers, values, slopes;
+  for (int s : sensors_) outputs.push_back(model_.outputs[s].value);
+  for (int p : parameters_) numbers.push_back(model_.parameters[p].number);
+  for (int steps : {1, 2, 4, 8}) {
+    std::unique_ptr<ReducedRun> run =
+        ReducedRun::build(model_, parameters_, outputs, simulation_.sample, first_ + steps_, steps);
+    if (!run) return;
+    if (!run->run(numbers, values, slopes) || !agrees(values)) continue;
+    reduced_ = std::move(run);
+    reduced_step_ = simulation_.sample / steps;
+    return;
+  }
 }
 
 // Of the sensors at all samples; empty where the method cannot run the model.
@@ -286,7 +304,11 @@ RunDerivatives SensorRun::derivatives(std::span<const double> numbers) {
 }
 
 SensorSlopes SensorRun::run(std::span<const double> numbers) {
-  const RunDerivatives run = derivatives(numbers);
+  RunDerivatives run;
+  if (!reduced_)
+    run = derivatives(numbers);
+  else if (!reduced_->run(numbers, run.trajectories, run.by_parameter))
+    run.failure = "a sensor's value is not finite";
   SensorSlopes result;
   result.steps = steps_;
   result.sensors = sensors_.size();

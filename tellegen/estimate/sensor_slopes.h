@@ -4,9 +4,11 @@
 //
 // By default bdf3 with steps no longer than the record's, and so short that they move no parameter that is
 // found by more than a hundredth of its standard deviation; where that needs too many steps, "exact" for
-// linear models.
+// linear models. Nonlinear models that reduce to states (sensitivity/reduced_run.h) are run so, once that has
+// been seen to give the same readings.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +16,7 @@
 
 #include "tellegen/estimate/record.h"
 #include "tellegen/sensitivity/combined.h"
+#include "tellegen/sensitivity/reduced_run.h"
 #include "tellegen/simulate/integrator.h"
 
 namespace tellegen {
@@ -45,13 +48,15 @@ class SensorRun {
   // Numbers that a component cannot have, or a run that does not finish, are told in `failure`.
   SensorSlopes at(std::span<const double> numbers);
 
-  const std::string& method() const { return simulation_.method; }
-  double step() const { return simulation_.step; }
+  std::string method() const { return reduced_ ? "rk4 on the reduced equations" : simulation_.method; }
+  double step() const { return reduced_ ? reduced_step_ : simulation_.step; }
 
  private:
   void choose_steps(const Record& record);
   std::vector<double> values(const SimulationOptions& options) const;
   SensorSlopes run(std::span<const double> numbers);
+  // `agrees`: whether readings are those that were found otherwise.
+  void reduce(const std::function<bool(const std::vector<double>&)>& agrees);
   RunRequest request() const;
   RunDerivatives derivatives(std::span<const double> numbers);
 
@@ -61,6 +66,8 @@ class SensorRun {
   SimulationOptions simulation_;
   // Where the model with its sensitivities is small, it is built once and run with other numbers.
   std::unique_ptr<CombinedRun> again_;
+  std::unique_ptr<ReducedRun> reduced_;
+  double reduced_step_ = 0.0;
   int evaluations_ = 0;
   double interpreted_seconds_ = 0.0;
 };

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "tellegen/identify/responses.h"
+#include "tellegen/symbolic/evaluator.h"
 
 namespace tellegen {
 namespace {
@@ -19,56 +20,6 @@ constexpr int starts_of_each = 12;
 constexpr int most_iterations = 60;
 constexpr std::size_t kept = 8;
 constexpr double far_away = 60.0;  // of a logarithm: no number of a model
-
-// Expressions of few symbols, evaluated again and again.
-class SmallProgram {
- public:
-  SmallProgram(std::span<const Expr> roots, std::span<const Expr> symbols) : nodes_(nodes_of(roots)) {
-    ExprMap<int> place;
-    for (std::size_t k = 0; k < nodes_.size(); ++k) {
-      place[nodes_[k]] = static_cast<int>(k);
-      std::vector<int> args;
-      if (!nodes_[k].is_number() && !nodes_[k].is_symbol())
-        for (Expr a : nodes_[k].args()) args.push_back(place.at(a));
-      args_.push_back(std::move(args));
-    }
-    for (Expr r : roots) roots_.push_back(place.at(r));
-    for (Expr s : symbols) symbols_.push_back(place.contains(s) ? place.at(s) : -1);
-    values_.resize(nodes_.size());
-    for (std::size_t k = 0; k < nodes_.size(); ++k)
-      if (nodes_[k].is_number()) values_[k] = nodes_[k].number();
-  }
-
-  void run(std::span<const double> symbols, std::span<double> out) {
-    for (std::size_t k = 0; k < symbols.size(); ++k)
-      if (symbols_[k] >= 0) values_[symbols_[k]] = symbols[k];
-    double at[8];
-    for (std::size_t k = 0; k < nodes_.size(); ++k) {
-      const std::vector<int>& args = args_[k];
-      if (args.empty()) continue;
-      const Op op = nodes_[k].op();
-      if (op == Op::add || op == Op::multiply) {
-        double value = values_[args[0]];
-        for (std::size_t a = 1; a < args.size(); ++a)
-          value = op == Op::add ? value + values_[args[a]] : value * values_[args[a]];
-        values_[k] = value;
-        continue;
-      }
-      const int count = static_cast<int>(std::min<std::size_t>(args.size(), std::size(at)));
-      for (int a = 0; a < count; ++a) at[a] = values_[args[a]];
-      values_[k] = op == Op::power    ? power_value(at[0], at[1])
-                   : op == Op::lookup ? nodes_[k].table()->value_at(at, nodes_[k].order())
-                                      : nodes_[k].function().value(at, count);
-    }
-    for (std::size_t r = 0; r < roots_.size(); ++r) out[r] = values_[roots_[r]];
-  }
-
- private:
-  std::vector<Expr> nodes_;
-  std::vector<std::vector<int>> args_;
-  std::vector<int> roots_, symbols_;
-  std::vector<double> values_;
-};
 
 // One equation as a regression: what it leaves of its rows, and the combinations that stand before its
 // columns.
@@ -161,7 +112,7 @@ class CompressedFit {
       const std::vector<Expr> slopes = gradient(roots[k], parameters_);
       roots.insert(roots.end(), slopes.begin(), slopes.end());
     }
-    program_.emplace_back(roots, parameters_);
+    program_ = Evaluator(roots, parameters_);
     out_.resize(roots.size());
   }
 
@@ -243,7 +194,7 @@ class CompressedFit {
     numbers_.resize(signs.size());
     for (std::size_t p = 0; p < signs.size(); ++p)
       numbers_[p] = signs[p] * std::exp(x(static_cast<Eigen::Index>(p)));
-    program_.front().run(numbers_, out_);
+    program_.run(numbers_, out_);
   }
 
   double slope(std::size_t k, Eigen::Index p, const Eigen::VectorXd& x,
@@ -292,7 +243,7 @@ class CompressedFit {
   std::vector<Regression> regressions_;
   std::vector<double> pole_logarithms_;
   double pole_weight_;
-  std::vector<SmallProgram> program_;
+  Evaluator program_;
   std::size_t combinations_ = 0, values_ = 0;
   std::vector<double> out_, numbers_;
 };

@@ -1,4 +1,4 @@
-#include "tellegen/identify/form.h"
+#include "tellegen/sensitivity/form.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,25 @@
+// Expressions of a few symbols, evaluated again and again: in order, without a hash table.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "tellegen/symbolic/expression.h"
+
+namespace tellegen {
+
+class Evaluator {
+ public:
+  Evaluator() = default;
+  // Every symbol of the roots must be among `symbols`; others are NaN.
+  Evaluator(std::span<const Expr> roots, std::span<const Expr> symbols);
+  void run(std::span<const double> symbols, std::span<double> roots);
+
+ private:
+  std::vector<Expr> nodes_;
+  std::vector<std::vector<int>> args_;
+  std::vector<int> roots_, symbols_;
+  std::vector<double> values_, at_;
+};
+
+}  // namespace tellegen
