@@ -102,6 +102,7 @@ Outcome outcome_of(const Truth& truth, const Record& record) {
   try {
     const Identification found = identify(truth.model, record, truth.unknowns, {});
     outcome.seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+    if (!found.failure.empty()) throw SimulationError(found.failure, 0.0);
     const StageResult& stage = found.fit.stages[0];
     for (std::size_t k = 0; k < truth.unknowns.size(); ++k) {
       outcome.errors.push_back(stage.parameters[k].after - truth.numbers[k]);
@@ -110,7 +111,7 @@ Outcome outcome_of(const Truth& truth, const Record& record) {
     const double wanted = truth.cost(record, found.noise);
     const double cost = stage.starts.empty() ? std::numeric_limits<double>::infinity() : stage.found().cost;
     outcome.found = stage.failure.empty() && cost <= wanted + 0.5;
-    outcome.recognised = !stage.failure.empty() || !found.fit.consistent();
+    outcome.recognised = !stage.failure.empty() || !found.consistent();
     outcome.what = stage.failure.empty() ? fmt::format("cost {:g} for {:g}", cost, wanted) : stage.failure;
   } catch (const std::exception& error) {
     outcome.seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;

@@ -71,7 +71,7 @@ struct IdentifyReport {
   std::vector<std::string> written;
 
   const StageResult& stage() const { return found.fit.stages[0]; }
-  bool good() const { return found.fit.good() && (request.anyway || found.fit.consistent()); }
+  bool good() const { return found.good() && (request.anyway || found.consistent()); }
   const std::string& name(std::size_t k) const { return model.parameters[found.parameters[k]].name; }
   const std::string& unit(std::size_t k) const { return model.parameters[found.parameters[k]].unit; }
 };
@@ -165,32 +165,46 @@ void write_model(IdentifyReport& report) {
   report.written.push_back(report.request.output);
 }
 
+// What would explain it: mistakes in the columns are undone, and the numbers sought again.
+void add_suspicions(const IdentifyReport& report, const IdentifyOptions& options,
+                    std::vector<std::string>& details) {
+  IdentifyOptions quick = options;
+  quick.profile = false;
+  quick.fits = 1;
+  quick.fit.most_iterations = 30;
+  const auto quality = [&](const Record& record) {
+    try {
+      return identify(report.model, record, report.unknowns, quick).quality;
+    } catch (const std::exception&) {
+      return std::numeric_limits<double>::infinity();
+    }
+  };
+  for (const Suspicion& s : suspicions(report.model, report.record, report.found.quality, quality))
+    details.push_back("likely reason: " + s.text);
+}
+
 void refuse(const IdentifyReport& report, const IdentifyOptions& options) {
-  const StageResult& stage = report.stage();
   if (report.good()) return;
-  std::vector<std::string> details = stage.open;
-  if (!stage.misfit.empty()) details.push_back(stage.misfit);
-  if (stage.open.empty()) {
-    CalibrationOptions quick = options.fit;
-    quick.restart = false;
-    const auto quality = [&](const Record& record) {
-      try {
-        const Identification again = identify(report.model, record, report.unknowns, {quick, false});
-        return again.fit.good() ? again.fit.stages[0].chi_square : std::numeric_limits<double>::infinity();
-      } catch (const std::exception&) {
-        return std::numeric_limits<double>::infinity();
-      }
-    };
-    for (const Suspicion& s : suspicions(report.model, report.record, stage.chi_square, quality))
-      details.push_back("likely reason: " + s.text);
+  const Identification& found = report.found;
+  std::string message = found.failure;
+  std::vector<std::string> details = found.misfit;
+  bool open = false;
+  if (message.empty()) {
+    const StageResult& stage = report.stage();
+    message = stage.failure.empty() ? "the model does not fit the record" : stage.failure;
+    details.insert(details.end(), stage.open.begin(), stage.open.end());
+    if (!stage.misfit.empty()) details.push_back(stage.misfit);
+    open = !stage.open.empty() && found.misfit.empty();
+  }
+  if (open) {
+    details.emplace_back("state a convention (--set L_r=L_s), or read what would tell them apart");
+  } else {
+    add_suspicions(report, options, details);
     details.emplace_back(
         "the data, the model or the noise of [sensors] is wrong; see units, columns, signs and poles");
-  } else {
-    details.emplace_back("state a convention (--set L_r=L_s), or read what would tell them apart");
+    if (found.good()) details.emplace_back("--anyway takes the result as it is");
   }
-  if (stage.failure.empty()) details.emplace_back("--anyway takes the result as it is");
-  throw StudyError(report.request.file,
-                   stage.failure.empty() ? "the model does not fit the record" : stage.failure, details);
+  throw StudyError(report.request.file, message, details);
 }
 
 void identify_command(const IdentifyRequest& request) {
@@ -214,8 +228,9 @@ void identify_command(const IdentifyRequest& request) {
   options.fit.integration.compile = !request.interpret;
   const Identification found = identify(model, record, unknowns, options);
   IdentifyReport report{request, model, record, unknowns, found, {}};
-  if (found.fit.stages[0].starts.empty() || found.fit.stages[0].found().path.empty())
-    throw StudyError(request.file, found.fit.stages[0].failure);
+  if (!found.failure.empty()) refuse(report, options);
+  if (report.stage().starts.empty() || report.stage().found().path.empty())
+    throw StudyError(request.file, report.stage().failure);
   write_model(report);
   if (!write_json(tellegen_identify, request, json_text(to_json(report)))) {
     fmt::print("{}, {} rows every {:g} s\n\n", model.name, record.steps, record.step);

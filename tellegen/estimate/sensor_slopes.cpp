@@ -187,6 +187,7 @@ void SensorRun::choose_steps(const Record& record) {
   // deviations, in the Euclidean norm over all readings: what counts is their sum, not the largest, which
   // stands where a pulse begins.
   const auto close = [&](const std::vector<double>& a, const std::vector<double>& b) {
+    if (a.size() != b.size()) return false;  // a run that failed
     double sum = 0.0;
     for (std::size_t k = 0; k < a.size(); ++k) {
       const double sigma = noise[k % noise.size()], error = a[k] - b[k];

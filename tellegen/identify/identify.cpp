@@ -16,9 +16,9 @@
 namespace tellegen {
 namespace {
 
-constexpr std::size_t most_fits = 4;
-constexpr double far_worse = 100.0;      // than the best: no candidate
-constexpr double smallest_noise = 1e-6;  // of the largest reading: digits of a file
+constexpr double far_worse = 100.0;        // than the best: no candidate
+constexpr double larger_than_noise = 1.5;  // residuals, in noise: the model does not explain them
+constexpr double smallest_noise = 1e-6;    // of the largest reading: digits of a file
 
 class Identifier {
  public:
@@ -35,7 +35,8 @@ class Identifier {
     estimate_noise();
     find_starts();
     fit();
-    tell_noise();
+    if (!result_.failure.empty()) return std::move(result_);
+    judge_noise();
     if (options_.profile) find_profiles();
     return std::move(result_);
   }
@@ -115,7 +116,7 @@ class Identifier {
     std::optional<ModelError> refused;
     const double best_cost = result_.search.starts.front().cost;
     for (const RelationStart& start : result_.search.starts) {
-      if (result_.fitted_costs.size() >= most_fits || start.cost > far_worse * best_cost) break;
+      if (result_.fitted_costs.size() >= options_.fits || start.cost > far_worse * best_cost) break;
       Model model = model_;
       if (!begin_at(model, start.numbers)) continue;
       try {
@@ -125,11 +126,9 @@ class Identifier {
       }
     }
     if (!result_.fit.stages.empty()) return;
-    if (refused) throw *refused;
-    throw ModelError({{model_.file.string(), 0},
-                      "T650",
-                      "no numbers that the components can have satisfy the relations between the readings",
-                      {"see the readings: units, columns, signs; tellegen data --model shows them"}});
+    result_.failure = "no numbers that the model can run with satisfy the relations between the readings";
+    if (refused) result_.failure += ": " + refused->faults().front().message;
+    result_.quality = std::numeric_limits<double>::infinity();
   }
 
   // True: no other need be looked for. Where readings leave a direction open, they do so from any start.
@@ -147,10 +146,23 @@ class Identifier {
     return last;
   }
 
-  void tell_noise() {
+  // Noise that is found from the fit takes whatever the model does not explain for noise, but for this:
+  // readings jump from row to row by less.
+  void judge_noise() {
     const StageResult& stage = result_.fit.stages[0];
-    for (std::size_t s = 0; s < record_.sensors.size() && s < stage.residual_rms.size(); ++s)
-      if (result_.noise_estimated[s] && stage.residual_rms[s] > 0.0) result_.noise[s] = stage.residual_rms[s];
+    result_.quality = stage.failure.empty() ? stage.chi_square : std::numeric_limits<double>::infinity();
+    for (std::size_t s = 0; s < record_.sensors.size() && s < stage.residual_rms.size(); ++s) {
+      if (!result_.noise_estimated[s] || !(stage.residual_rms[s] > 0.0)) continue;
+      result_.noise[s] = stage.residual_rms[s];
+      const double jumps = noise_of_readings(record_, s), ratio = stage.residual_rms[s] / jumps;
+      if (std::isnan(jumps) || !std::isfinite(ratio)) continue;
+      result_.quality = std::max(result_.quality, ratio * ratio);
+      const bool white = std::isnan(stage.sensors[s].whiteness) || stage.sensors[s].whiteness > 1e-3;
+      if (ratio > larger_than_noise && !white)
+        result_.misfit.push_back(
+            fmt::format("{}: the fit leaves {:.3g}, and readings jump from row to row by {:.3g}",
+                        stage.sensors[s].name, stage.residual_rms[s], jumps));
+    }
   }
 
   // Both ends by false position on the square root of what the cost has risen by: nearly a straight line.

@@ -20,6 +20,7 @@ namespace tellegen {
 struct IdentifyOptions {
   CalibrationOptions fit = calibration_options();
   bool profile = false;  // intervals by profile likelihood, too
+  std::size_t fits = 4;  // starts that are tried where the best does not explain the readings
 };
 
 // Where the likelihood of a parameter, the others fitted again, has fallen as far as chance explains in 95 %
@@ -42,6 +43,12 @@ struct Identification {
   std::vector<double> fitted_costs;   // of each start that was fitted: where it came to
   std::vector<std::vector<double>> fitted_numbers;
   std::vector<ProfileInterval> profile;
+
+  std::string failure;              // no numbers found that the model can run with; the fit is empty then
+  std::vector<std::string> misfit;  // sensors whose residuals are more than the noise of their readings
+  double quality = 0.0;             // squared residuals over noise, of the worst sensor: about 1
+  bool good() const { return failure.empty() && fit.good(); }
+  bool consistent() const { return failure.empty() && misfit.empty() && fit.consistent(); }
 };
 
 // `unknowns`: in Model::unknowns. The model's numbers of these are not looked at. Throws ModelError: T650
