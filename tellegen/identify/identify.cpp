@@ -102,6 +102,7 @@ class Identifier {
       ModelUnknown& unknown = model.unknowns[unknowns_[k]];
       if (unknown.lower) between[k] = std::max(between[k], *unknown.lower);
       if (unknown.upper) between[k] = std::min(between[k], *unknown.upper);
+      if (!unknown.lower && between[k] > 0.0) unknown.lower = 0.0;  // positive, unless bounds say otherwise
       unknown.start = between[k];
     }
     try {

@@ -44,15 +44,26 @@ int place_in(const Relations& relations, const std::vector<int>& block, const Te
   return -1;
 }
 
-// The integral of a term from row to row: its signal over time, or over the variable whose rate it has.
-std::vector<double> increments(const Relations& relations, const Term& term) {
+// Between two rows, as a cubic through their neighbours goes: noise is not made larger, and what turns with
+// the supply's frequency is integrated to fourth order.
+double middle(const Signal& signal, std::size_t k, std::size_t rows) {
+  if (signal.constant()) return signal[0];
+  if (k < 2 || k + 1 >= rows) return 0.5 * (signal[k - 1] + signal[k]);
+  return (9.0 * (signal[k - 1] + signal[k]) - signal[k - 2] - signal[k + 1]) / 16.0;
+}
+
+// A term over the step that ends at row k: its rate at the beginning, in the middle and at the end. Where it
+// has the rate of a known variable, what that changed by.
+struct OverStep {
+  double begin = 0.0, middle = 0.0, end = 0.0;
+};
+OverStep over_step(const Relations& relations, const Term& term, std::size_t k) {
   const std::vector<double>& times = relations.times;
-  std::vector<double> result(times.size(), 0.0);
-  const Signal* over = term.unknowns.empty() ? nullptr : &relations.integrated.at(term.unknowns[0]);
-  for (std::size_t k = 1; k < times.size(); ++k)
-    result[k] = 0.5 * (term.signal[k - 1] + term.signal[k]) *
-                (over ? (*over)[k] - (*over)[k - 1] : times[k] - times[k - 1]);
-  return result;
+  OverStep rate{term.signal[k - 1], middle(term.signal, k, times.size()), term.signal[k]};
+  if (term.unknowns.empty()) return rate;
+  const Signal& over = relations.integrated.at(term.unknowns[0]);
+  const double slope = (over[k] - over[k - 1]) / (times[k] - times[k - 1]);
+  return {rate.begin * slope, rate.middle * slope, rate.end * slope};
 }
 
 class Responses {
@@ -71,13 +82,13 @@ class Responses {
  private:
   struct Source {  // one factor of the block, and what it drives
     Expr factor;
-    std::vector<std::vector<double>> increments;  // per state of the block; empty: nothing
+    std::vector<std::vector<OverStep>> rates;  // per state of the block; empty: nothing
   };
 
   void integrate(const std::vector<int>& block) {
-    const auto n = static_cast<Eigen::Index>(block.size());
     std::vector<std::vector<Signal>> a(block.size(), std::vector<Signal>(block.size()));
-    std::vector<Source> sources;
+    const Expr one = relations_.parameters.front().pool().number(1.0);
+    std::vector<Source> sources{{one, std::vector<std::vector<OverStep>>(block.size())}};
     for (std::size_t i = 0; i < block.size(); ++i) {
       const Form rate = without_states(relations_.states[block[i]].rate);
       for (const Term& t : rate.terms()) {
@@ -87,41 +98,18 @@ class Responses {
           drive(sources, t, i, block.size());
       }
     }
-    const Expr one = relations_.parameters.front().pool().number(1.0);
-    if (std::none_of(sources.begin(), sources.end(), [&](const Source& s) { return s.factor == one; }))
-      sources.push_back({one, std::vector<std::vector<double>>(block.size())});
-    const auto width = static_cast<Eigen::Index>(sources.size());
-    Eigen::MatrixXd z = Eigen::MatrixXd::Zero(n, width), before(n, n), after(n, n);
-    for (Eigen::Index s = 0; s < width; ++s)
-      for (Eigen::Index i = 0; i < n && sources[s].factor == one; ++i)
-        z(i, s) = relations_.states[block[i]].start;
     std::vector<std::vector<std::vector<double>>> values(
         block.size(),
         std::vector<std::vector<double>>(sources.size(), std::vector<double>(relations_.times.size())));
-    bool constant = true;
-    for (const auto& row : a)
-      for (const Signal& s : row) constant = constant && s.constant();
-    Eigen::PartialPivLU<Eigen::MatrixXd> lu;
-    double last = 0.0;
+    Eigen::MatrixXd z = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(block.size()),
+                                              static_cast<Eigen::Index>(sources.size()));
+    for (std::size_t i = 0; i < block.size(); ++i)
+      z(static_cast<Eigen::Index>(i), 0) = relations_.states[block[i]].start;
     for (std::size_t k = 0; k < relations_.times.size(); ++k) {
-      const double h = k == 0 ? 0.0 : relations_.times[k] - relations_.times[k - 1];
-      if (k > 0) {
-        const bool again = !constant || k == 1 || h != last;
-        for (Eigen::Index i = 0; again && i < n; ++i)
-          for (Eigen::Index j = 0; j < n; ++j) {
-            before(i, j) = (i == j) + 0.5 * h * a[i][j][k - 1];
-            after(i, j) = (i == j) - 0.5 * h * a[i][j][k];
-          }
-        if (again) lu.compute(after);
-        last = h;
-        Eigen::MatrixXd right = before * z;
-        for (Eigen::Index s = 0; s < width; ++s)
-          for (Eigen::Index i = 0; i < n; ++i)
-            if (!sources[s].increments[i].empty()) right(i, s) += sources[s].increments[i][k];
-        z = lu.solve(right);
-      }
-      for (Eigen::Index s = 0; s < width; ++s)
-        for (Eigen::Index i = 0; i < n; ++i) values[i][s][k] = z(i, s);
+      if (k > 0) z = stepped(z, a, sources, k);
+      for (std::size_t i = 0; i < block.size(); ++i)
+        for (std::size_t s = 0; s < sources.size(); ++s)
+          values[i][s][k] = z(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(s));
     }
     for (std::size_t i = 0; i < block.size(); ++i) {
       Form state;
@@ -131,17 +119,57 @@ class Responses {
     }
   }
 
+  // To row k, all sources at once: by the classical Runge-Kutta formula, or where a pole is too fast for it
+  // by the trapezoidal rule.
+  Eigen::MatrixXd stepped(const Eigen::MatrixXd& z, const std::vector<std::vector<Signal>>& a,
+                          const std::vector<Source>& sources, std::size_t k) const {
+    const double h = relations_.times[k] - relations_.times[k - 1];
+    const Eigen::Index n = z.rows();
+    Eigen::MatrixXd begin(n, n), between(n, n), end(n, n);
+    Eigen::MatrixXd from = Eigen::MatrixXd::Zero(n, z.cols()), over = from, to = from;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      for (Eigen::Index j = 0; j < n; ++j) {
+        const Signal& entry = a[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+        begin(i, j) = entry[k - 1];
+        between(i, j) = middle(entry, k, relations_.times.size());
+        end(i, j) = entry[k];
+      }
+      for (Eigen::Index s = 0; s < z.cols(); ++s) {
+        const auto& rates = sources[static_cast<std::size_t>(s)].rates[static_cast<std::size_t>(i)];
+        if (rates.empty()) continue;
+        from(i, s) = rates[k].begin;
+        over(i, s) = rates[k].middle;
+        to(i, s) = rates[k].end;
+      }
+    }
+    if (h * std::max(begin.cwiseAbs().maxCoeff(), end.cwiseAbs().maxCoeff()) > 1.0) {
+      const Eigen::MatrixXd unit = Eigen::MatrixXd::Identity(n, n);
+      return (unit - 0.5 * h * end)
+          .partialPivLu()
+          .solve((unit + 0.5 * h * begin) * z + 0.5 * h * (from + to));
+    }
+    const Eigen::MatrixXd k1 = begin * z + from;
+    const Eigen::MatrixXd k2 = between * (z + 0.5 * h * k1) + over;
+    const Eigen::MatrixXd k3 = between * (z + 0.5 * h * k2) + over;
+    const Eigen::MatrixXd k4 = end * (z + h * k3) + to;
+    return z + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4);
+  }
+
   void drive(std::vector<Source>& sources, const Term& term, std::size_t state, std::size_t states) const {
     auto found = std::find_if(sources.begin(), sources.end(),
                               [&](const Source& s) { return s.factor == term.factor; });
     if (found == sources.end()) {
-      sources.push_back({term.factor, std::vector<std::vector<double>>(states)});
+      sources.push_back({term.factor, std::vector<std::vector<OverStep>>(states)});
       found = sources.end() - 1;
     }
-    const std::vector<double> more = increments(relations_, term);
-    std::vector<double>& sum = found->increments[state];
-    if (sum.empty()) sum.assign(more.size(), 0.0);
-    for (std::size_t k = 0; k < more.size(); ++k) sum[k] += more[k];
+    std::vector<OverStep>& sum = found->rates[state];
+    sum.resize(relations_.times.size());
+    for (std::size_t k = 1; k < sum.size(); ++k) {
+      const OverStep more = over_step(relations_, term, k);
+      sum[k].begin += more.begin;
+      sum[k].middle += more.middle;
+      sum[k].end += more.end;
+    }
   }
 
   const Relations& relations_;
@@ -173,8 +201,12 @@ std::vector<Form> equations_in_signals(const Relations& relations, const ExprMap
     }
     Form integrated;
     for (const Term& t : form.terms()) {
-      std::vector<double> sum = increments(relations, t);
-      for (std::size_t k = 1; k < sum.size(); ++k) sum[k] += sum[k - 1];
+      std::vector<double> sum(relations.times.size(), 0.0);
+      for (std::size_t k = 1; k < sum.size(); ++k) {
+        const OverStep rate = over_step(relations, t, k);
+        sum[k] = sum[k - 1] + (relations.times[k] - relations.times[k - 1]) / 6.0 *
+                                  (rate.begin + 4.0 * rate.middle + rate.end);
+      }
       integrated.add({t.factor, {}, Signal(std::move(sum))});
     }
     result.push_back(std::move(integrated));

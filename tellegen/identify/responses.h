@@ -1,7 +1,7 @@
 // States that nobody measures, as sums of responses to what is known: state = sum of factor(parameters) *
 // signal.
 //
-//   z' = A(t) z + sum of factor * signal       integrated by the trapezoidal rule, once for each factor
+//   z' = A(t) z + sum of factor * signal       integrated once for each factor
 //
 // Only a parameter in A keeps z from being linear in factors: a pole. For given poles everything is linear.
 #pragma once
