@@ -27,6 +27,7 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
     *counter = write.new_register();
   for (auto* list : {&c.z, &c.first, &c.middle, &c.last})
     for (std::size_t i = 0; i < n; ++i) list->push_back(write.new_register());
+  for (std::size_t i = 0; step.returns && i < n; ++i) c.begin.push_back(write.new_register());
   const auto h = c.step, stage = write.new_register(), at = write.new_register(),
              evaluated_at = write.new_register(), sample = write.new_register(),
              signature = write.new_register(), finished = write.new_register();
@@ -51,6 +52,7 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
              since = write.multiply(h, c.slow_phase);  // the slow states took their step
   write.assign(stage, write.call("if", c.renew, write.number(0.0), write.number(1.0)));
   write.assign(sample, write.number(0.0));
+  for (std::size_t i = 0; i < c.begin.size(); ++i) write.assign(c.begin[i], c.z[i]);
   std::int32_t jump = -1, before = end, after = end, begin = t;
   if (jumps) {
     write.assign(step.jump_time, write.add(end, beside));
@@ -219,6 +221,7 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   if (any_slow) slopes.push_back(run_section(5));
   result.entries = {{"prepare", {run_section(0)}}, {"run", run}, {"slopes", slopes, false}};
   result.exported = step.watched;
+  result.exported.insert(result.exported.end(), c.begin.begin(), c.begin.end());
   return result;
 }
 
@@ -230,6 +233,11 @@ std::vector<double> Rk4Loop::states() const {
   std::vector<double> states;
   for (std::int32_t reg : counters_.z) states.push_back(registers_[reg]);
   return states;
+}
+
+void Rk4Loop::undo_step() {
+  for (std::size_t i = 0; i < counters_.begin.size(); ++i)
+    registers_[counters_.z[i]] = registers_[counters_.begin[i]];
 }
 
 bool Rk4Loop::slopes(double t, const double* states, double* slopes) {

@@ -42,6 +42,7 @@ struct Rk4Program {
   std::int32_t event = -1, stop = -1;       // registers of section 6; not 0 after a step: the loop returns
   std::vector<std::int32_t> watched;        // registers that can be read after run()
   std::int32_t jump_time = -1, jumps = -1;  // input and register of section 8; -1: nothing jumps
+  bool returns = false;                     // the last step can be undone; not with slow states
 };
 
 struct Rk4Control {
@@ -67,6 +68,8 @@ class Rk4Loop {
   void prepare() { code_.call(0, registers_.data()); }
   void start(const std::vector<double>& states);
   std::vector<double> states() const;
+  // The states with which the last step of run() began are the states again.
+  void undo_step();
   // Slopes at a point, for the linearised system. False where an iteration does not converge.
   bool slopes(double t, const double* states, double* slopes);
   bool run(Rk4Control& control);                         // false where an iteration did not converge
@@ -78,7 +81,7 @@ class Rk4Loop {
   struct Counters : StepCounters {  // renew: the slopes of the first stage are not known
     std::int32_t step, origin, happened, stopped, slow_phase;
     IterationRegisters newton;
-    std::vector<std::int32_t> z, first, middle, last;
+    std::vector<std::int32_t> z, first, middle, last, begin;
   };
   static Procedure procedure(const Rk4Program& step, Counters& counters);
   void load(const Rk4Control& control, double* r) const;

@@ -219,9 +219,13 @@ class ForwardRun {
         result_.warnings.push_back(extreme_at_event(o, at.t, best.t));
     }
     if (!run_.ended() && !result_.events.empty()) {
+      // Where event and end move apart, it is in the run on one side of the parameters only.
       const RunDerivatives::Event& event = result_.events.back();
-      if (event.t >= result_.end_time * (1 - 1e-9) &&
-          std::any_of(event.gradient.begin(), event.gradient.end(), [](double g) { return g != 0.0; }))
+      bool apart = false;
+      for (std::size_t p = 0; p < static_cast<std::size_t>(count_); ++p)
+        apart = apart || slopes_differ(event.gradient.empty() ? 0.0 : event.gradient[p],
+                                       request_.fixed_end_time ? 0.0 : result_.end_time_gradient[p]);
+      if (event.t >= result_.end_time * (1 - 1e-9) && apart)
         result_.warnings.push_back(event_at_end(event.what, event.t));
     }
   }

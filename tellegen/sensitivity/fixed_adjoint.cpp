@@ -488,8 +488,10 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
         result.failure = fmt::format("the differentiated equations are singular at t = {:.9g} s", record.t);
         return result;
       }
-      if (s == last && !ended && !backward.empty() && run.quantities->size() > 0)
-        at_end = run.event_at_end(backward.front().quantity_slopes(record, x, rates), record.t);
+      if (s == last && !ended && !backward.empty())
+        at_end = run.quantities->size() == 0
+                     ? run.event_at_end({}, record.t)
+                     : run.event_at_end(backward.front().quantity_slopes(record, x, rates), record.t);
       for (std::size_t k = shown; k < passes; ++k) {
         const bool there = k < width && best_step[k] == last;  // an extreme may be at the end too
         const bool observed =

@@ -146,7 +146,7 @@ class FixedForwardLanes : public StepListener {
   }
   void evaluate_outputs() { run_.outputs->evaluate(x_, t_); }
   std::string event_at_end() {
-    if (run_.quantities->size() == 0) return "";
+    if (run_.quantities->size() == 0) return run_.event_at_end({}, t_);
     return run_.event_at_end(end_direction(t_).slopes, t_);
   }
   double end_slope(int p) const { return blocks_[p / lanes].start[p % lanes]; }

@@ -210,7 +210,16 @@ std::string FixedRun::unmoved_event(double t) const {
 }
 
 std::string FixedRun::event_at_end(std::span<const double> slopes, double t) const {
-  std::vector<char> moves(slopes.size(), 0);
+  bool end_moves = false;
+  if (system.model->simulation.stop_formula && !request.fixed_end_time)
+    for (const auto& [p, slope] :
+         ParameterSlopes(*system.model, request.wrt).of(system.model->simulation.stop_formula))
+      end_moves = end_moves || slope != 0.0;
+  for (const Discrete& d : system.discrete)
+    if (const double due = d.every > 0.0 ? std::round(t / d.every) * d.every : 0.0;
+        end_moves && due > 0.0 && std::abs(t - due) <= 1e-6 * problem.step)
+      return tellegen::event_at_end(d.name, t);
+  std::vector<char> moves(slopes.size(), end_moves);
   for (const auto& s : quantities->by_column()) moves[s.formula] = moves[s.formula] || s.value != 0.0;
   for (const auto& s : quantities->by_parameter()) moves[s.formula] = moves[s.formula] || s.value != 0.0;
   for (std::size_t k = 0; k < quantities_of.size(); ++k)

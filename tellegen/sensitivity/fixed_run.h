@@ -66,8 +66,9 @@ struct FixedRun {
   std::vector<double> followed_point(std::span<const double> x, int follower,
                                      std::span<const double> after) const;
   std::string unmoved_event(double t) const;
-  // An event at the very end of the run, if its time moves: it is in the run on one side of the parameters
-  // only. The quantities have been evaluated there; `slopes`: each along the end of the last step.
+  // An event at the very end of the run, if its time moves, or the end does: it is in the run on one side of
+  // the parameters only. The quantities have been evaluated there; `slopes`: each along the end of the last
+  // step.
   std::string event_at_end(std::span<const double> slopes, double t) const;
   // The discrete variable that is the time of a watch.
   int watch_time(const Observed& observed) const;

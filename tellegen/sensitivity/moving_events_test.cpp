@@ -275,6 +275,32 @@ stop = )toml";
   }
 }
 
+// The eighth sample falls on the end, which the parameter moves: from the left 7*8*8, from the right 8*8*8.
+TEST(MovingEvents, a_sample_at_an_end_that_moves_is_warned_of) {
+  const std::string text = R"toml(
+[parameters]
+p = 1
+[components]
+h = { kind = "signals.sample_hold", u = "t", period = 1 }
+g = { kind = "signals.integrator", u = 1 }
+[objectives]
+I = { integral = "h.y*g.y" }
+[simulation]
+step = 1e-2
+stop = )toml";
+  std::vector<std::pair<std::string, Way>> ways{{"bdf2", Way::forward}, {"tr", Way::adjoint}};
+  if (has_adaptive()) ways.push_back({"adaptive", Way::forward});
+  for (const auto& [method, way] : ways) {
+    SCOPED_TRACE(method);
+    const StudyResult at_end = derivatives({text + "\"8*p\"\n", method, way}, {"I"}, {"p"});
+    ASSERT_EQ(at_end.warnings.size(), 1u);
+    EXPECT_NE(at_end.warnings[0].find("'h.y' changes at the very end"), std::string::npos);
+    const StudyResult after = derivatives({text + "\"8.5*p\"\n", method, way}, {"I"}, {"p"});
+    EXPECT_TRUE(after.warnings.empty());
+    EXPECT_NEAR(after.gradient[0], 8.5 * 8 * 8.5, 0.01);
+  }
+}
+
 // p and q have the same peak at different times: the maximum goes with one of them.
 TEST(MovingEvents, tied_maxima_are_warned_of_in_either_direction) {
   const std::string text = R"toml(

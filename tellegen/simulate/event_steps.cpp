@@ -8,8 +8,6 @@
 namespace tellegen {
 namespace {
 
-constexpr int most_located = 8;         // events in one step that are looked for by bisection
-constexpr int most_followed = 20;       // changes at one event
 constexpr double shortest_part = 1e-7;  // of a step
 constexpr double look_ahead = 3e-4;     // likewise; shorter ones have rates of rounding
 
@@ -223,7 +221,8 @@ bool EventSteps::look_behind_jump(double t) {
     forget_stage();
   else
     executor_.store(state_);
-  return executor_.take(bdf(1, moment), t + 4.0 * std::numeric_limits<double>::epsilon() * t, moment);
+  const double at = t + 4.0 * std::numeric_limits<double>::epsilon() * t;
+  return executor_.take(bdf(1, moment), at, moment) && executor_.take(sharpened(problem_.step), at, moment);
 }
 
 // The first stage is no part of the past.

@@ -30,6 +30,9 @@
 
 namespace tellegen {
 
+inline constexpr int most_located = 8;    // events in one step that are looked for by bisection
+inline constexpr int most_followed = 20;  // changes at one event
+
 // The formula a method settles into, how many trapezoidal steps come before at the start, and how many steps
 // of a formula that needs no past after an event.
 struct MethodPlan {

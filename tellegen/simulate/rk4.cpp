@@ -9,6 +9,9 @@
 // Where the minimal form can be solved in formulas (equations/explicit_form.h) the whole loop is one
 // generated program and only the unknowns without a formula are iterated on; otherwise everything is, one
 // stage at a time.
+//
+// An event is met at the end of its step, or found by bisection: the step is taken again up to the event, to
+// full order, and on from there.
 #include <fmt/format.h>
 
 #include <Eigen/LU>
@@ -23,7 +26,7 @@
 #include "tellegen/numeric/decompose.h"
 #include "tellegen/program/batch.h"
 #include "tellegen/program/rk4_loop.h"
-#include "tellegen/simulate/discrete.h"
+#include "tellegen/simulate/event_steps.h"
 #include "tellegen/simulate/minimal_problem.h"
 #include "tellegen/simulate/source_jumps.h"
 #include "tellegen/symbolic/common.h"
@@ -32,6 +35,19 @@ namespace tellegen {
 namespace {
 
 constexpr double least_part = 1e-6;  // of a step: nothing is shorter
+
+// Where something first wants to change between `from` and `to`, to so many bisections: at `to` itself, or
+// not nearer to either end than the shortest part. `wants_change`: whether it does by a time.
+template <class WantsChange>
+double first_event(double from, double to, double shortest, int bisections, WantsChange wants_change) {
+  double before = from, at = to;
+  for (int k = 0; k < bisections; ++k) {
+    const double middle = 0.5 * (before + at);
+    (wants_change(middle) ? at : before) = middle;
+  }
+  at = std::max(at, from + shortest);
+  return at > to - shortest ? to : at;
+}
 
 class IteratedRk4 : public Integrator {
  public:
@@ -77,20 +93,19 @@ class IteratedRk4 : public Integrator {
         const double t = h * static_cast<double>(statistics_.steps);
         if (!take_in_parts(t, t + h)) return sample;
         ++statistics_.steps;
+        if (ended_) {
+          if (!write_row(*ended_, rows)) ended_.reset();
+          return sample;
+        }
         if (schedule_.empty()) continue;
         // Outputs belong to the values before an event, as in the other fixed-step methods.
         if (k + 1 == problem.stride && !write_row(t + h, rows)) return sample;
-        if (!solve_unknowns(t + h, z_)) return sample;
-        batch_.run(3, nullptr);
-        for (std::size_t i = 0; i < updates_.size(); ++i) updates_[i] = root(update_root_ + i);
-        if (problem.stop_event >= 0 && updates_[problem.stop_event] != 0.0) {
+        if (!look(t + h)) return sample;
+        if (ends()) {
           if (write_row(t + h, rows)) ended_ = t + h;
           return sample;
         }
-        if (!schedule_.take(statistics_.steps, updates_, held_)) continue;
-        for (std::size_t i = 0; i < held_.size(); ++i) hold(i);
-        batch_.run(0, nullptr);
-        ++statistics_.events;
+        take_updates(statistics_.steps);
       }
       if (schedule_.empty() && !write_row(h * static_cast<double>(statistics_.steps), rows)) return sample;
       rows += problem.outputs.size();
@@ -173,18 +188,77 @@ class IteratedRk4 : public Integrator {
     return false;
   }
 
+  // What discrete variables become, at the states as they are.
+  bool look(double t) {
+    if (!solve_unknowns(t, z_)) return false;
+    batch_.run(3, nullptr);
+    for (std::size_t i = 0; i < updates_.size(); ++i) updates_[i] = root(update_root_ + i);
+    return true;
+  }
+  bool ends() const {
+    const auto stop = minimal_.problem.stop_event;
+    return stop >= 0 && updates_[static_cast<std::size_t>(stop)] != 0.0;
+  }
+  bool wants_change() const {
+    for (std::size_t k = 0; k < updates_.size(); ++k)
+      if (minimal_.system.discrete[k].every == 0.0 && differs(updates_[k], held_[k])) return true;
+    return false;
+  }
+  bool take_updates(std::int64_t index) {
+    if (!schedule_.take(index, updates_, held_)) return false;
+    for (std::size_t i = 0; i < held_.size(); ++i) hold(i);
+    batch_.run(0, nullptr);
+    ++statistics_.events;
+    return true;
+  }
+
   // Where sources jump within it or at its end, with the values before the jump.
   bool take_in_parts(double t, double end) {
     const double h = minimal_.problem.step;
     while (jumps_.next() <= end + least_part * h) {
       const double jump = jumps_.next();
       if (jump > t + least_part * h && jumps_.jumps()) {
-        if (!take(t, jumps_.before(jump) - t)) return false;
+        if (!take_to(t, jumps_.before(jump))) return false;
+        if (ended_) return true;
         t = jump;
       }
       jumps_.pass();
     }
-    return t >= end - least_part * h || take(t, end - t);
+    return t >= end - least_part * h || take_to(t, end);
+  }
+
+  // From event to event, where they are looked for; what happens at the end itself is left.
+  bool take_to(double t, double end) {
+    const int bisections = schedule_.empty() ? 0 : minimal_.problem.options.event_bisections;
+    for (int events = 0;; ++events) {
+      begin_ = z_;
+      if (!take(t, end - t)) return false;
+      if (bisections == 0 || events == most_located) return true;
+      if (!look(end)) return false;
+      if (!wants_change()) return true;
+      bool good = true;
+      const auto again_to = [&](double to) {
+        z_ = begin_;
+        good = good && take(t, to - t) && look(to);
+      };
+      const double at =
+          first_event(t, end, least_part * minimal_.problem.step, bisections, [&](double middle) {
+            again_to(middle);
+            return good && wants_change();
+          });
+      again_to(at);
+      if (!good) return false;
+      if (at == end) return true;
+      for (int round = 0; round < most_followed && wants_change(); ++round) {
+        if (ends()) {
+          ended_ = at;
+          return true;
+        }
+        take_updates(statistics_.steps);
+        if (!look(at)) return false;
+      }
+      t = at;
+    }
   }
 
   bool take(double t, double h) {
@@ -260,7 +334,7 @@ class IteratedRk4 : public Integrator {
   SourceJumps jumps_;
   Batch batch_;
   std::vector<double> held_, updates_;
-  std::vector<double> z_, stage_, slope_[4];
+  std::vector<double> z_, begin_, stage_, slope_[4];
   Eigen::VectorXd w_, residual_, change_;
   Eigen::MatrixXd jacobian_;
   Eigen::PartialPivLU<Eigen::MatrixXd> lu_;
@@ -371,7 +445,7 @@ class ExplicitRk4 : public Integrator {
     const std::int64_t first = control_.index, last = first + samples * problem.stride;
     while (control_.index < last && !control_.stopped) {
       control_.steps = before_jump(std::min(last, schedule_.next_due())) - control_.index;
-      if (control_.steps > 0 ? !loop_.run(control_) : !run_in_parts()) {
+      if (control_.steps > 0 ? !run_steps() : !run_in_parts()) {
         failure_ = fmt::format(
             "Newton's iteration did not converge at t = {:.9g} s: rk4 is explicit and steps too far for "
             "stiff parts such "
@@ -380,10 +454,7 @@ class ExplicitRk4 : public Integrator {
         break;
       }
       if (schedule_.empty() || ended_) continue;
-      for (std::size_t k = 0; k < updates_.size(); ++k) updates_[k] = loop_.registers()[update_registers_[k]];
-      if (control_.stopped || !schedule_.take(control_.index, updates_, held_)) continue;
-      ++events_;
-      hold();
+      if (!control_.stopped) take_updates(control_.index);
     }
     if (control_.stopped && !ended_) ended_ = control_.step * static_cast<double>(control_.index);
     const auto width = static_cast<std::int64_t>(problem.outputs.size());
@@ -481,27 +552,45 @@ class ExplicitRk4 : public Integrator {
     }
   }
 
-  // One step, in parts: each but the last ends just before a jump, and the next begins with new slopes.
+  // Whole steps, until something happens; where events are looked for, the last one again.
+  bool run_steps() {
+    if (!loop_.run(control_)) return false;
+    if (bisections() == 0 || !control_.event) return true;
+    loop_.undo_step();
+    if (control_.phase == 0 || control_.stopped) control_.rows -= minimal_->problem.outputs.size();
+    control_.phase = (control_.phase + control_.stride - 1) % control_.stride;
+    control_.index -= 1;
+    control_.stopped = 0;
+    control_.fresh = 1;
+    return run_in_parts();
+  }
+  int bisections() const {
+    return minimal_->problem.options.slow_steps > 1 ? 0 : minimal_->problem.options.event_bisections;
+  }
+
+  // One step, in parts: each but the last ends just before a jump or at an event, and the next begins with
+  // new slopes.
   bool run_in_parts() {
     const double h = control_.step, end = h * static_cast<double>(control_.index + 1);
     double t = h * static_cast<double>(control_.index);
     Rk4Control part = control_;
-    part.stride = std::numeric_limits<std::int32_t>::max();
-    part.steps = 1;
     bool good = true;
-    for (bool whole = false; good && !whole && !part.stopped;) {
-      whole = before_jump(control_.index + 1) > control_.index;
-      part.origin = t;
-      part.step = (whole ? end : jumps_.before(jumps_.next())) - t;
-      part.index = 0;
-      if (whole) part.stride = control_.stride, part.phase = control_.phase;
-      good = loop_.run(part);
-      if (!whole) {
-        t = jumps_.next();
-        jumps_.pass();
-        part.fresh = 1;
+    for (int events = 0; good && t < end && !part.stopped;) {
+      const bool whole = before_jump(control_.index + 1) > control_.index;
+      double to = whole ? end : jumps_.next();
+      const double before = whole ? end : jumps_.before(to);
+      good = run_part(part, t, before, whole);
+      if (good && part.event && bisections() > 0 && events < most_located) {
+        ++events;
+        const double at = locate(part, t, before, good);
+        if (at == before)
+          good = good && run_part(part, t, before, whole);
+        else
+          to = at;
       }
-      if (part.stopped) ended_ = whole ? end : t;
+      if (part.stopped) ended_ = to;
+      if (!whole && to == jumps_.next()) jumps_.pass();
+      t = to;
     }
     part.step = h;
     part.origin = 0.0;
@@ -509,6 +598,51 @@ class ExplicitRk4 : public Integrator {
     part.index = control_.index + (good ? 1 : 0);
     control_ = part;
     return good;
+  }
+
+  // `last`: of a step, at whose end a row may be due.
+  bool run_part(Rk4Control& part, double from, double to, bool last) {
+    part.origin = from;
+    part.step = to - from;
+    part.index = 0;
+    part.steps = 1;
+    part.stride = last ? control_.stride : std::numeric_limits<std::int32_t>::max();
+    part.phase = last ? control_.phase : 0;
+    const bool good = loop_.run(part);
+    part.fresh = 1;
+    return good;
+  }
+
+  // The part just run, up to where something wants to change in it; that then changes, and what follows from
+  // it. At the end of the part nothing is done.
+  double locate(Rk4Control& part, double from, double to, bool& good) {
+    const auto undo = [&, rows = control_.rows] {
+      loop_.undo_step();
+      part.rows = rows;
+      part.stopped = 0;
+    };
+    undo();
+    const double at = first_event(from, to, least_part * control_.step, bisections(), [&](double middle) {
+      good = good && run_part(part, from, middle, false);
+      const bool event = part.event;
+      undo();
+      return good && event;
+    });
+    if (at == to) return to;
+    good = good && run_part(part, from, at, false);
+    for (int round = 0; good && part.event && !part.stopped && round < most_followed; ++round) {
+      take_updates(control_.index);
+      good = run_part(part, at, at, false);  // no length: only to see what wants to change now
+    }
+    return at;
+  }
+
+  bool take_updates(std::int64_t index) {
+    for (std::size_t k = 0; k < updates_.size(); ++k) updates_[k] = loop_.registers()[update_registers_[k]];
+    if (!schedule_.take(index, updates_, held_)) return false;
+    ++events_;
+    hold();
+    return true;
   }
 
   void hold() {
@@ -702,6 +836,7 @@ class ExplicitRk4 : public Integrator {
       step.outputs.push_back(reg(first_output + k));
     step.watched = built.updates;
     if (any) step.event = reg(event);
+    step.returns = any && minimal.problem.options.event_bisections > 0 && step.slow_steps == 1;
     if (minimal.problem.stop_event >= 0)
       step.stop = reg(first_update + static_cast<std::size_t>(minimal.problem.stop_event));
     if (jumps) {

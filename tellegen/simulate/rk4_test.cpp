@@ -57,6 +57,40 @@ c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.5, v0 = 0 }
     }
 }
 
+// A source that turns round whenever a capacitor passes half of it; in formulas, and iterated on.
+TEST(Rk4, keeps_its_order_where_events_are_looked_for) {
+  for (const std::string junction : {"", R"toml(
+v2 = { kind = "electrical.voltage_source", p = "x", n = "datum", V = 1 }
+r2 = { kind = "electrical.resistor", p = "x", n = "y", R = 1 }
+d2 = { kind = "electrical.diode", p = "y", n = "datum" }
+)toml"}) {
+    const std::string model = R"toml(
+k = { kind = "signals.comparator", u = "b.v", upper = 0.5, lower = -0.5 }
+v = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "if(k.y > 0.5, -1, 1)" }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = 1 }
+c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.5, v0 = 0 }
+)toml" + junction;
+    const auto expected = [](double t) {
+      const double first = 0.5 * std::log(2.0), turn = 0.5 * std::log(3.0);
+      if (t < first) return 1 - std::exp(-2 * t);
+      const double turns = std::floor((t - first) / turn), since = t - first - turns * turn;
+      const double falling = -1 + 1.5 * std::exp(-2 * since);
+      return std::fmod(turns, 2.0) == 0.0 ? falling : -falling;
+    };
+    double error[2];
+    for (int k = 0; k < 2; ++k) {
+      SimulationOptions options = options_of("rk4", 4.0, 0.1 / (1 << k));
+      options.sample = 0.2;
+      options.event_bisections = 40;
+      const TestRun run(model.c_str(), options, {"b.v"});
+      EXPECT_EQ(run.result.statistics.events, 7) << junction;
+      error[k] = run.largest_error("b.v", expected);
+    }
+    EXPECT_GT(std::log2(error[0] / error[1]), 3.5) << junction;
+    EXPECT_LT(error[0], 3e-5) << junction;
+  }
+}
+
 TEST(Rk4, compiled_and_interpreted_agree_to_the_last_bit) {
   SimulationOptions options = options_of("rk4", 1.0, 0.01);
   const std::vector<std::string> outputs{"n6.v", "l2.i", "e1.i"};

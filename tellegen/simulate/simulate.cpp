@@ -112,6 +112,9 @@ SimulationOptions complete_options(const Model& model, SimulationOptions given) 
   if (given.slow_steps > 1 && !traits.multirate)
     wrong(fmt::format("parts of a model can be stepped less often by rk4 only, not by {}", given.method),
           {"choose method rk4, or leave out slow_steps"});
+  if (given.slow_steps > 1 && given.event_bisections > 1)
+    wrong("events are not looked for within steps where parts of a model are stepped less often",
+          {"leave out event_bisections, or slow_steps"});
   if (given.iterations < 0) wrong("iterations must not be negative", {});
   if (!(given.tolerance > 0.0)) wrong("tolerance must be positive", {});
   if (given.sample > given.stop && given.stop > 0.0)

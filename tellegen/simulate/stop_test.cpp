@@ -60,7 +60,8 @@ INSTANTIATE_TEST_SUITE_P(
     all, Stop,
     testing::Values(StopMethod{"tr", "auto", 20, 1e-5}, StopMethod{"tr", "auto", 0, 1e-3},
                     StopMethod{"bdf2", "minimal", 20, 1e-5}, StopMethod{"bdf3", "auto", 5, 1e-4},
-                    StopMethod{"rk4", "auto", 0, 1e-3}, StopMethod{"adaptive", "auto", 0, 2e-7}));
+                    StopMethod{"rk4", "auto", 0, 1e-3}, StopMethod{"rk4", "auto", 30, 1e-9},
+                    StopMethod{"adaptive", "auto", 0, 2e-7}));
 
 TEST(Stop, a_large_network_ends_like_a_small_one) {
   std::string ladder(discharge);

@@ -57,6 +57,7 @@ class VariableRun : public Integrator {
   bool take_over(bool sampled, bool& changed);
   bool begin_anew();
   bool solve_instant(double length, double t);
+  bool sharpen_row(double t);
   bool recover(double t);
   void look_for_progress();
   void chatters(double t);

@@ -267,22 +267,28 @@ Verdict check_calibration(const Draft& draft, const Plant& plant, const VectorXd
     }
     return VectorXd(Eigen::Map<VectorXd>(r.data(), static_cast<long>(r.size())));
   };
+  const auto slopes = [&](const std::vector<double>& at) {
+    MatrixXd slope;
+    for (int k = 0; k < 2; ++k) {
+      std::vector<double> up = at, down = at;
+      const auto i = static_cast<std::size_t>(k);
+      up[i] *= 1 + 1e-5;
+      down[i] *= 1 - 1e-5;
+      const VectorXd above = residuals(up), below = residuals(down);
+      if (k == 0) slope.resize(above.size(), 2);
+      if (above.size() != slope.rows() || below.size() != slope.rows())
+        throw OracleError("the plant loses a state");
+      slope.col(k) = (above - below) / (2e-5 * at[i]);
+    }
+    return slope;
+  };
   std::vector<double> p = truth;
   MatrixXd J;
   bool settled = false;
   for (int iteration = 0; iteration < 50 && !settled; ++iteration) {
     const VectorXd r = residuals(p);
-    J.resize(r.size(), 2);
-    for (int k = 0; k < 2; ++k) {
-      std::vector<double> up = p, down = p;
-      const auto i = static_cast<std::size_t>(k);
-      up[i] *= 1 + 1e-5;
-      down[i] *= 1 - 1e-5;
-      const VectorXd above = residuals(up), below = residuals(down);
-      if (above.size() != r.size() || below.size() != r.size())
-        return unknown("oracle: the plant loses a state");
-      J.col(k) = (above - below) / (2e-5 * p[i]);
-    }
+    J = slopes(p);
+    if (J.rows() != r.size()) return unknown("oracle: the plant loses a state");
     const VectorXd change = J.colPivHouseholderQr().solve(r);
     if (!change.allFinite()) return unknown("oracle: least squares");
     for (std::size_t k = 0; k < 2; ++k) p[k] = std::max(p[k] - change[static_cast<int>(k)], 0.2 * p[k]);
@@ -304,6 +310,10 @@ Verdict check_calibration(const Draft& draft, const Plant& plant, const VectorXd
   for (const auto& parameter : stage.parameters)
     calibrated[read_in.parameters[static_cast<std::size_t>(parameter.parameter)].name == names[0] ? 0 : 1] =
         parameter.after;
+  // Deviations belong to the point they are found at: where one is as large as its number, a twentieth of it
+  // to the side it is another by as much.
+  J = slopes(calibrated);
+  const MatrixXd there = (J.transpose() * J).inverse();
   const bool as_good = residuals(calibrated).squaredNorm() <= residuals(p).squaredNorm() + 1e-6;
   for (const auto& parameter : stage.parameters) {
     const std::string& name = read_in.parameters[static_cast<std::size_t>(parameter.parameter)].name;
@@ -313,8 +323,9 @@ Verdict check_calibration(const Draft& draft, const Plant& plant, const VectorXd
       return unknown("oracle: another minimum of least squares");
     if (std::abs(parameter.after - p[k]) > 0.05 * deviation)
       return failed("calibrate is elsewhere than least squares", p[k], parameter.after, name);
-    if (std::abs(parameter.deviation - deviation * stage.inflation) > 0.02 * deviation)
-      return failed("calibrate: a standard deviation is wrong", deviation, parameter.deviation, name);
+    const double own = std::sqrt(there(static_cast<int>(k), static_cast<int>(k))) * stage.inflation;
+    if (!(std::abs(parameter.deviation - own) <= 0.02 * own))
+      return failed("calibrate: a standard deviation is wrong", own, parameter.deviation, name);
   }
   Verdict v;
   v.checks = 2;
