@@ -207,10 +207,6 @@ double balance_bound(const SimulationOptions& options) {
   return traits.order == 1 ? 0.05 : 0.01;
 }
 
-double power_bound(const SimulationOptions& options) {
-  return traits_of(options.method).steps == MethodTraits::Steps::variable ? 1e-4 : 1e-6;
-}
-
 EnergyAccount::EnergyAccount(const EquationSystem& system, bool by_component)
     : system_(system), by_component_(by_component) {
   const Model& model = *system.model;
@@ -301,7 +297,7 @@ EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& i
   EnergyBalance result;
   result.unknown = unknown_;
   result.bound = balance_bound(problem.options);
-  result.power_bound = power_bound(problem.options);
+  result.power_bound = tellegen::power_bound;
   const std::size_t width = problem.outputs.size();
   const auto at = [&](std::size_t row, std::size_t output) { return rows[row * width + output]; };
 

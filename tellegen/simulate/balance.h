@@ -56,9 +56,8 @@ struct EnergyBalance {
 // The largest error of a balance that is the method's own: one in a hundred for fixed steps (one in twenty
 // for backward Euler, which is of first order), a thousand tolerances for adaptive ones.
 double balance_bound(const SimulationOptions& options);
-// Of the powers. An adaptive run has a row at the instant of an event, where a rate is a difference of values
-// that are nearly equal: of a slow and large one (300 K) five digits are left.
-double power_bound(const SimulationOptions& options);
+// Of the powers, by every method.
+inline constexpr double power_bound = 1e-6;
 
 // What a run has to keep for its balance, and how it is read afterwards.
 class EnergyAccount {

@@ -74,6 +74,10 @@ void EventSteps::find_timed() {
       inputs.push_back({s, 0});
       timed_inputs_.push_back(discrete_of(system, s));
     }
+  // Behind the updates, what decides them.
+  for (Expr q : switching_quantities(formulas)) roots.push_back({q, 0});
+  timed_low_.resize(roots.size() - timed_of_.size());
+  timed_high_ = timed_between_ = timed_low_;
   timed_ = make_program(pool, inputs, {}, roots, 1);
   timed_registers_.resize(timed_.registers);
 }
@@ -87,6 +91,43 @@ bool EventSteps::timed_change(double t) {
   for (std::size_t i = 0; i < timed_of_.size(); ++i)
     if (differs(timed_registers_[timed_.roots[i]], state_.held[timed_of_[i]])) return true;
   return false;
+}
+
+// In parts of the step to t: where timed variables first want to change, not at `before`, at `to`. What
+// decides them is mostly a straight line in time, so its zero is looked at on both sides; else the middle is.
+double EventSteps::first_timed(double t, double before, double to) {
+  const double h = problem_.step;
+  const double resolution = std::max(1e-12, 8.0 * std::numeric_limits<double>::epsilon() * t / h);
+  const auto look = [&](double part, std::vector<double>& quantities) {
+    const bool change = timed_change(t - (1.0 - part) * h);
+    for (std::size_t k = 0; k < quantities.size(); ++k)
+      quantities[k] = timed_registers_[timed_.roots[timed_of_.size() + k]];
+    return change;
+  };
+  look(before, timed_low_);
+  look(to, timed_high_);
+  bool upper = true, trusted = true;
+  double width = 1.0;
+  for (int round = 0; to - before > resolution && round < 100; ++round) {
+    double zero = to;
+    for (std::size_t k = 0; k < timed_low_.size(); ++k) {
+      const double low = timed_low_[k], high = timed_high_[k];
+      if ((low < 0.0) != (high < 0.0) && low != high)
+        zero = std::min(zero, before + (to - before) * low / (low - high));
+    }
+    // A straight line is where it is thought to be; of a curve the interval shrinks as it does near a zero.
+    const double aside = std::max(0.4 * resolution, round < 2 ? 0.0 : 0.02 * width * width);
+    double at = upper ? zero + aside : zero - aside;
+    const bool middle = !trusted || !(at > before && at < to);
+    if (middle) at = 0.5 * (before + to);
+    const bool change = look(at, timed_between_);
+    (change ? timed_high_ : timed_low_).swap(timed_between_);
+    (change ? to : before) = at;
+    trusted = middle || change == upper;
+    upper = middle ? upper : !change;
+    width = to - before;
+  }
+  return to;
 }
 
 bool EventSteps::wants_change(double t) {
@@ -154,12 +195,7 @@ bool EventSteps::in_parts(std::int64_t index, double t) {
   for (int events = 0; done < 1.0; ++events) {
     jump = jumps(t - shortest_part * h) ? std::max(1.0 - (t - jumps_.next()) / h, done + shortest_part) : 2.0;
     double to = std::min(jump, 1.0);
-    const auto timed = [&](double part) { return timed_change(t - (1.0 - part) * h); };
-    if (events < most_located && timed(to))
-      for (double before = done; to - before > 1e-12;) {
-        const double middle = 0.5 * (before + to);
-        (timed(middle) ? to : before) = middle;
-      }
+    if (events < most_located && timed_change(t - (1.0 - to) * h)) to = first_timed(t, done, to);
     if (!reach(done, to)) return false;
     located_ = events < most_located && wants_change(at);
     any = any || located_;

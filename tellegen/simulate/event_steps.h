@@ -99,6 +99,7 @@ class EventSteps {
   void tell(double t);
   void find_timed();
   bool timed_change(double t);
+  double first_timed(double t, double before, double to);
 
   const Problem& problem_;
   const MethodPlan& plan_;
@@ -113,6 +114,7 @@ class EventSteps {
   Program timed_;
   std::vector<double> timed_registers_;
   std::vector<int> timed_inputs_, timed_of_;  // discrete variables: inputs after t, and roots
+  std::vector<double> timed_low_, timed_high_, timed_between_;  // what decides them, around a change
   std::vector<char> is_timed_;
   bool follows_ = false;  // there are variables that follow at once
   bool located_ = false, first_order_ = false, restarted_ = false, staged_ = false;

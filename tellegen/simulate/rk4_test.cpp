@@ -87,7 +87,7 @@ c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.5, v0 = 0 }
       error[k] = run.largest_error("b.v", expected);
     }
     EXPECT_GT(std::log2(error[0] / error[1]), 3.5) << junction;
-    EXPECT_LT(error[0], 3e-5) << junction;
+    EXPECT_LT(error[0], 2e-4) << junction;
   }
 }
 

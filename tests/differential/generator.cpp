@@ -126,7 +126,7 @@ class Builder {
   std::string node(const Words& w) { return name(std::string(1, w.domain[0]) + "n"); }
 
   std::string in_a_unit(const std::string& of, const std::string& number) {
-    if (number.find_first_not_of("0123456789.-e") != std::string::npos) return number;
+    if (number.find_first_not_of("0123456789.+-e") != std::string::npos) return number;
     const std::string unit = unit_of(random_, of);
     if (unit.empty()) return number;
     return quoted(number_text(std::atof(number.c_str()) / unit_factor(unit), 6) + " " + unit);
@@ -663,7 +663,7 @@ void parametrise(Random& random, Draft& draft) {
   int count = 0;
   for (Part& part : draft.parts)
     for (auto& [key, value] : part.values) {
-      const bool plain = value.find_first_not_of("0123456789.-e") == std::string::npos;
+      const bool plain = value.find_first_not_of("0123456789.+-e") == std::string::npos;
       if (!plain || key == "Ron" || key == "Roff" || key == "Rs" || key == "period" || !random.chance(0.5))
         continue;
       const std::string name = "q" + std::to_string(++count);
