@@ -207,6 +207,8 @@ double balance_bound(const SimulationOptions& options) {
   return traits.order == 1 ? 0.05 : 0.01;
 }
 
+double power_bound(const SimulationOptions&) { return 1e-6; }
+
 EnergyAccount::EnergyAccount(const EquationSystem& system, bool by_component)
     : system_(system), by_component_(by_component) {
   const Model& model = *system.model;
@@ -297,7 +299,7 @@ EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& i
   EnergyBalance result;
   result.unknown = unknown_;
   result.bound = balance_bound(problem.options);
-  result.power_bound = tellegen::power_bound;
+  result.power_bound = power_bound(problem.options);
   const std::size_t width = problem.outputs.size();
   const auto at = [&](std::size_t row, std::size_t output) { return rows[row * width + output]; };
 

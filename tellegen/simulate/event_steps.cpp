@@ -184,7 +184,9 @@ bool EventSteps::locate(std::int64_t index, double t) {
 bool EventSteps::in_parts(std::int64_t index, double t) {
   const double h = problem_.step;
   double at = t, jump = 2.0;  // where the next source jumps, in parts of the step
+  double reached = 0.0;
   const auto reach = [&](double from, double to) {
+    reached = to;
     executor_.load(state_);
     at = t - (1.0 - to) * h;
     if (to >= jump || (to == 1.0 && jumped_)) at = jumps_.before(at);
@@ -212,7 +214,7 @@ bool EventSteps::in_parts(std::int64_t index, double t) {
       }
       to = std::max(to, done + shortest_part);
       if (to > 1.0 - shortest_part) to = 1.0;
-      if (!reach(done, to)) return false;
+      if (to != reached && !reach(done, to)) return false;
     }
     executor_.kept(bdf(1, (to - done) * h), at, (to - done) * h);
     if (to >= jump) jumps_.pass();

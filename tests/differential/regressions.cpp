@@ -4,7 +4,8 @@
 //   compiled, bisections
 //   [[same]]         of, more, methods, step, form: to the bit the same when these are asked for before it
 //   [[objective]]    of, value, tolerance, methods, step
-//   [[derivative]]   of, wrt, value, tolerance, methods, step; also ways: forward, adjoint, graph
+//   [[derivative]]   of, wrt, value, tolerance, methods, step; also ways: forward, adjoint, graph; warned:
+//   there is none, and a warning says so
 #include "tests/differential/regressions.h"
 
 #include <toml++/toml.h>
@@ -102,6 +103,12 @@ void replay(const fs::path& file, Tally& tally) {
           }
           spec.derivatives = way;
           const StudyOutcome run = study_text(model, spec);
+          if (entry["warned"].value_or(false)) {
+            const toml::table wanted{{"value", 1.0}, {"tolerance", 0.0}};
+            tally.add(what + " by " + wrt + ", " + way + ", warnings", wanted, run,
+                      static_cast<double>(run.warnings.size()));
+            continue;
+          }
           const double got = !run.ok() ? 0.0 : slope ? run.gradient[0] : run.values[0];
           tally.add(slope ? what + " by " + wrt + ", " + way : what, entry, run, got);
         }

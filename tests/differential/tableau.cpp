@@ -133,18 +133,23 @@ struct Reading {
   TreePtr inside(Part& part, const std::string& name) {
     if (const auto found = part.local.find(name); found != part.local.end()) return found->second;
     if (const auto found = part.parameters.find(name); found != part.parameters.end()) return found->second;
-    if (const auto found = part.outputs.find(name); found != part.outputs.end())
-      return parse_tree(found->second, [&](const std::string& n) { return inside(part, n); });
     const auto* declared = (*part.kind)["parameters"].as_table();
-    if (!declared || !declared->contains(name)) return nullptr;
+    const auto output = part.outputs.find(name);
+    if (output == part.outputs.end() && (!declared || !declared->contains(name))) return nullptr;
+    const std::string full = part.name + "." + name;
+    if (!open.insert(full).second) throw OracleError("formulas in a circle");
     TreePtr tree;
+    if (output != part.outputs.end()) {
+      tree = parse_tree(output->second, [&](const std::string& n) { return inside(part, n); });
+      open.erase(full);
+      return tree;
+    }
     if (const toml::node* given = part.entry->get(name))
       tree = value(*given, [this](const std::string& n) { return global(n); });
     else if (const toml::node* fallback = declared->get(name)->as_table()->get("default"))
       tree = value(*fallback, [&](const std::string& n) { return inside(part, n); });
-    else
-      return nullptr;
-    part.parameters[name] = tree;
+    open.erase(full);
+    if (tree) part.parameters[name] = tree;
     return tree;
   }
 
