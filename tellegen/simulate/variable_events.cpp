@@ -12,6 +12,7 @@ namespace {
 
 constexpr double event_resolution = 1e-10;  // of a step
 constexpr int most_changes = 50;            // of discrete variables at one instant
+constexpr double sharpening = 0.01;  // of a step: long for an instant, short for what happens in a step
 // Events so near the begin of their steps, so many on end, are chattering: then discrete variables rest for a
 // while, longer and longer, from one part of a row's interval to another.
 constexpr double quick = 0.01;
@@ -111,19 +112,28 @@ bool VariableRun::solve_instant(double length, double t) {
   return good && std::all_of(work_.begin(), work_.end(), [](double v) { return std::isfinite(v); });
 }
 
-// The last solution, but for its rates: over an instant they are differences of values that are nearly equal,
-// and of a slow and large one (300 K) five digits are left. Over an ordinary step from there,
+// The row of the last solution, but for its rates: over an instant they are differences of values that are
+// nearly equal, and of a slow and large one (300 K) five digits are left, of a rate of a rate three. Over
+// longer steps from there,
 //
 //   rate = alpha (value - last value) + last rate,
 //
-// the equations say what they are, and the values move by no more than the rates were wrong.
+// the equations say what they are, and with every round the values are nearer to where they were.
 bool VariableRun::sharpen_row(double t) {
-  const double last_alpha = alpha_;
-  set_alpha(1.0 / (Esdirk::gamma * typical_));
-  for (std::size_t k = 0; k < count_; ++k) history_[k] += (last_alpha - alpha_) * work_[k];
-  stage_->iterates(guessed_);
-  stage_->set_iterates(guessed_);
-  return stage_->solve(t, history_, work_, row_.data());
+  const Vector values = work_;
+  Vector rates(count_);
+  for (std::size_t k = 0; k < count_; ++k) rates[k] = alpha_ * work_[k] + history_[k];
+  set_alpha(1.0 / (sharpening * typical_));
+  bool good = true;
+  for (int round = 0; good && round < 4; ++round) {
+    for (std::size_t k = 0; k < count_; ++k) history_[k] = rates[k] - alpha_ * values[k];
+    stage_->iterates(guessed_);
+    stage_->set_iterates(guessed_);
+    good = stage_->solve(t, history_, work_, row_.data());
+    for (std::size_t k = 0; k < count_; ++k) rates[k] = alpha_ * work_[k] + history_[k];
+  }
+  work_ = values;
+  return good;
 }
 
 // After an event or a jump: discrete variables until none wants to change, then values and rates to go on
