@@ -159,17 +159,16 @@ TEST(Balance, a_row_at_a_jump_has_the_rates_of_the_equations) {
   for (const char* method : {"adaptive", "bdf2", "tr"}) {
     SimulationOptions options = options_of(method, 100.0, 1.0);
     options.sample = 10.0;
-    const auto run = balanced(R"(
-q = { kind = "thermal.heat_source", p = "datum", n = "body", Q = "if(t < 50, 3, 1)"
-  }
+    const auto run = balanced(R"toml(
+q = { kind = "thermal.heat_source", p = "datum", n = "body", Q = "if(t < 50, 3, 1)" }
 c = { kind = "thermal.capacitor", p = "body", n = "datum", C = 500, T0 = 300 }
 r = { kind = "thermal.resistor", p = "body", n = "air", R = 2 }
 a = { kind = "thermal.fixed_temperature", p = "air", T = 295 }
-)",
+)toml",
                               options);
-ASSERT_TRUE(run.balance->power_checked) << method;
-EXPECT_LT(run.balance->power_error, 1e-9) << method;
-}
+    ASSERT_TRUE(run.balance->power_checked) << method;
+    EXPECT_LT(run.balance->power_error, 1e-9) << method;
+  }
 }
 
 TEST(SecondRun, agrees_where_the_step_is_short_and_names_what_differs_where_it_is_long) {
