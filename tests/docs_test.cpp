@@ -270,6 +270,7 @@ TEST(Docs, the_studies_examples_work) { Example("docs/studies.md").run(); }
 TEST(Docs, from_a_log_file_to_a_twin) { Example("docs/log-to-twin.md").run(); }
 TEST(Docs, the_twin_s_examples_work) { Example("docs/twin.md").run(); }
 TEST(Docs, the_examples_of_stacks_work) { Example("docs/stacks.md").run(); }
+TEST(Docs, the_examples_of_magnetic_circuits_work) { Example("docs/magnetic-circuits.md").run(); }
 TEST(Docs, the_examples_of_mechanisms_work) { Example("docs/mechanisms.md").run(); }
 TEST(Docs, the_examples_of_equations_work) { Example("docs/equations.md").run(); }
 
@@ -291,7 +292,8 @@ TEST(Docs, links_lead_somewhere) {
        {"README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/model-file.md", "docs/errors.md",
         "docs/theory.md", "docs/realtime.md", "docs/architecture.md", "docs/library.md", "docs/netlists.md",
         "docs/studies.md", "docs/equations.md", "docs/twin.md", "docs/stacks.md", "docs/machines.md",
-        "docs/gallery.md", "docs/identify.md", "docs/log-to-twin.md", "docs/mechanisms.md"}) {
+        "docs/gallery.md", "docs/identify.md", "docs/log-to-twin.md", "docs/mechanisms.md",
+        "docs/magnetic-circuits.md"}) {
     const std::string text = page(name);
     for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
       EXPECT_TRUE(fs::exists((root / name).parent_path() / (*at)[1].str())) << name << ": " << (*at)[0];
