@@ -9,7 +9,7 @@
 namespace tellegen {
 namespace {
 
-const std::string cage_motor = R"(
+const std::string cage_motor = R"toml(
 [parameters]
 f = "50 Hz"
 [machine]
@@ -61,10 +61,10 @@ P_in = "-(v_a.v*v_a.i + v_b.v*v_b.i + v_c.v*v_c.i)"
 P_s  = "machine_winding_resistance*(phase_a.i^2 + phase_b.i^2 + phase_c.i^2)"
 P_r  = "sum(bar[*].v*bar[*].i) + sum(ring_segment[*].v*ring_segment[*].i)"
 P_m  = "T_e*pi*f"
-)";
+)toml";
 
-// Half of the synchronous speed: two periods of the supply are one turn of the rotor, and everything repeats. What
-// goes in leaves as heat and at the shaft. The torque comes from the gaps, the heat from currents.
+// Half of the synchronous speed: two periods of the supply are one turn of the rotor, and everything repeats.
+// What goes in leaves as heat and at the shaft. The torque comes from the gaps, the heat from currents.
 TEST(MachineRun, a_cage_motor_balances_its_powers) {
   ReadOptions read;
   read.library = TELLEGEN_SOURCE_DIR "/library";

@@ -81,7 +81,7 @@ std::vector<MachineAnswer> StaticStudy::at(std::span<const MachinePoint> points,
   given.stop = static_cast<double>(all.size() - 1);
   given.step = 1.0;
   given.method = "bdf1";
-  given.tolerance = 1e-9;
+  given.tolerance = 1e-11;
   given.compile = false;  // the points are part of the code: nobody would use it again
   RunRequest request;
   const auto want = [&](const std::string& expression) {

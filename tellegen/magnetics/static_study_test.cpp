@@ -135,15 +135,21 @@ TEST(StaticStudy, torque_and_linkages_come_from_one_coenergy) {
 
 TEST(StaticStudy, torque_of_linear_iron_is_the_slope_of_inductances) {
   const MachineFile file(small_machine(salient, true));
+  const StaticStudy study(file.path());
   const auto points = some_points();
-  const auto answers = StaticStudy(file.path()).at(points, true);
+  const auto answers = study.at(points, true);
+  double largest = 0.0;
+  for (const MachineAnswer& answer : answers) largest = std::max(largest, std::abs(answer.torque));
   for (std::size_t k = 0; k < points.size(); ++k) {
     double slope = 0.0;
     for (std::size_t w = 0; w < machine_windings; ++w)
       slope += 0.5 * points[k].i[w] * answers[k].lambda_slope[w];
-    EXPECT_NEAR(answers[k].torque, slope, 1e-9 * std::abs(slope) + 1e-15);
-    // The angle is periodic: a whole turn later nothing has changed.
+    EXPECT_NEAR(answers[k].torque, slope, 1e-9 * largest) << k;
   }
+}
+
+TEST(StaticStudy, ten_turns_later_nothing_has_changed) {
+  const MachineFile file(small_machine(salient, true));
   const MachinePoint turns[] = {{0.3, {1, 2, 3, 1}}, {0.3 + 20 * std::numbers::pi, {1, 2, 3, 1}}};
   const auto same = StaticStudy(file.path()).at(turns, false);
   EXPECT_NEAR(same[0].torque, same[1].torque, 1e-9 * std::abs(same[0].torque));
