@@ -158,7 +158,9 @@ void show_machine(const StaticStudy& study, const MachineRequest& request, const
   TextTable waves{{"harmonic", "lambda_a [mWb]"}, {}};
   for (std::size_t h = 1; h < found.harmonics.size(); h += 2)
     waves.rows.push_back({std::to_string(h), brief_number(1e3 * found.harmonics[h], 4)});
-  fmt::print("open circuit, field {} A\n{}", brief_number(request.field), to_text(waves));
+  const std::string field =
+      study.machine().wound_field() ? fmt::format(", field {} A", brief_number(request.field)) : "";
+  fmt::print("open circuit{}\n{}", field, to_text(waves));
 }
 
 void show_machine_json(const MachineRequest& request, const MachineFindings& found) {

@@ -50,7 +50,7 @@ struct Machine {
   MachineIron stator_iron, rotor_iron;
   std::string field_current;  // an expression; empty: the field winding has terminals
   std::array<std::string, 4> phases{"a", "b", "c", "neutral"};  // nodes
-  std::array<std::string, 2> field{"field", "datum"};
+  std::array<std::string, 2> field{"field_p", "datum"};
   std::string shaft = "shaft";
   std::vector<AddedEntry> parameters;  // every dimension, as given
 };

@@ -146,7 +146,6 @@ class NetworkWriter {
                {"radius", quote("machine_stator_bore/2")},
                {"depth", quote("machine_stack")},
                {"length", quote("machine_gap_length")}});
-    gaps_.emplace_back("gap[*][*]");
   }
 
   // The angle that everything of the rotor turns with: pole 1 is half a pole pitch behind it.
@@ -169,7 +168,6 @@ class NetworkWriter {
                {"radius", quote("machine_stator_bore/2")},
                {"depth", quote("machine_stack")},
                {"length", quote("machine_gap_length")}});
-    gaps_.push_back(fmt::format("{}[*][*]{}", name, counts.find(',') == std::string_view::npos ? "" : "[*]"));
   }
 
   // Magnets on a round yoke, each in segments, and air between them: half of it belongs to either pole.
@@ -297,7 +295,8 @@ class NetworkWriter {
                {"R", quote("machine_rotor_bar_resistance")}});
   }
 
-  std::string shaft() const { return drive_.imposed ? "machine_shaft" : m_.shaft; }
+  // All gaps act on one node, and what it passes on is the torque: one variable, not a sum of formulas.
+  static std::string shaft() { return "machine_rotor"; }
 
   void add_terminals() {
     constexpr std::string_view names[] = {"a", "b", "c"};
@@ -314,15 +313,13 @@ class NetworkWriter {
                  {"n", quote(m_.field[1])},
                  {"R", quote("machine_rotor_resistance")},
                  {"linkage", quote("sum(pole[*].linkage_a)")}});
+    component("machine_torque", "rotational.torque_sensor", {{"p", quote(shaft())}, {"n", quote(m_.shaft)}});
     component("rotor", "rotational.angle",
               {{"p", quote(m_.shaft)}, {"n", quote("datum")}, {"phi0", quote("machine_rotor_angle")}});
   }
 
   void add_outputs() {
-    std::string torque;
-    for (const std::string& gap : gaps_)
-      torque += fmt::format("{}sum({}.T_e)", torque.empty() ? "" : " + ", gap);
-    output("T_e", torque, "N m", "torque on the rotor");
+    output("T_e", drive_.imposed ? "machine_stand.tau" : "machine_torque.tau", "N m", "torque on the rotor");
     output("theta_r", fmt::format("machine_poles/2*({})", drive_.angle), "rad",
            "electrical angle of the q axis from phase a");
     if (drive_.imposed) {
@@ -349,7 +346,6 @@ class NetworkWriter {
 
   const Machine& m_;
   const MachineDrive& drive_;
-  std::vector<std::string> gaps_;  // arrays of them
   AddedSection parameters_{"parameters", {}}, components_{"components", {}}, outputs_{"outputs", {}};
 };
 

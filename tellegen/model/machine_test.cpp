@@ -44,7 +44,7 @@ load  = { kind = "electrical.resistor", p = "a", n = "neutral", R = 1 }
 load2 = { kind = "electrical.resistor", p = "b", n = "neutral", R = 1 }
 load3 = { kind = "electrical.resistor", p = "c", n = "neutral", R = 1 }
 star  = { kind = "electrical.ground", p = "neutral" }
-field_source = { kind = "electrical.voltage_source", p = "field", n = "datum", V = 10 }
+field_source = { kind = "electrical.voltage_source", p = "field_p", n = "datum", V = 10 }
 drive = { kind = "rotational.speed_source", p = "shaft", n = "datum", w = 100 }
 )";
 

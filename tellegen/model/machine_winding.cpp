@@ -143,7 +143,6 @@ class WindingReader {
             fmt::format("the winding of {} slots makes no three equal phases for {} poles", slots_, poles_),
             {"slots must be a multiple of three times as many as a symmetric winding repeats in; "
              "phases b and c must follow a by 120 and 240 degrees"});
-    // A hair below zero is zero: the axis of a symmetric winding is in the middle of a tooth or a slot.
     winding_.axis = std::arg(a) / (0.5 * poles_);
   }
 
