@@ -8,6 +8,8 @@
 #include <sstream>
 
 #include "tellegen/magnetics/cross_section.h"
+#include "tellegen/model/parameters.h"
+#include "tellegen/sensitivity/run.h"
 
 namespace tellegen {
 namespace {
@@ -224,6 +226,50 @@ TEST(StaticStudy, axis_inductances_of_laminations) {
   EXPECT_NEAR(section.yoke, 1.39, 0.03);
   EXPECT_NEAR(section.pole, 1.29, 0.03);
   EXPECT_NE(section.svg.find("<polygon"), std::string::npos);
+}
+
+// Every dimension is a parameter, and its derivative that of a run.
+TEST(StaticStudy, a_run_is_differentiated_by_the_geometry) {
+  const std::string text = small_machine(surface, false) + R"toml(
+[components]
+s_a    = { kind = "electrical.current_source", p = "datum", n = "a", I = 3 }
+s_b    = { kind = "electrical.current_source", p = "datum", n = "b", I = -2 }
+s_c    = { kind = "electrical.current_source", p = "datum", n = "c", I = -1 }
+ground = { kind = "electrical.ground", p = "neutral" }
+drive  = { kind = "rotational.speed_source", p = "shaft", n = "datum", w = 100 }
+)toml";
+  const auto run = [&](double change, const std::string& parameter, const std::string& value) {
+    ReadOptions options;
+    if (!parameter.empty())
+      options.overrides.emplace_back(parameter, std::to_string((1 + change) * std::stod(value)));
+    Model model = read_model_text(text, "differentiated.toml", options);
+    RunRequest request;
+    request.trajectories.push_back({"T_e", "", parse_value(model, "T_e", {})});
+    for (const char* name : {"machine_gap", "machine_stator_tooth_width", "machine_rotor_magnet_height"})
+      request.wrt.push_back(study_parameter(model, name));
+    SimulationOptions given;
+    given.stop = 2e-3;
+    given.step = 1e-4;
+    given.method = "bdf2";
+    given.form = given.start = "";
+    given.tolerance = 1e-10;
+    given.compile = false;
+    request.simulation = complete_options(model, given);
+    return forward_run(model, request);
+  };
+  const RunDerivatives exact = run(0.0, "", "");
+  ASSERT_EQ(exact.failure, "");
+  const std::pair<const char*, const char*> dimensions[] = {{"machine_gap", "0.001"},
+                                                            {"machine_stator_tooth_width", "0.014"},
+                                                            {"machine_rotor_magnet_height", "0.003"}};
+  const std::size_t row = 15;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double h = 1e-3, value = std::stod(dimensions[k].second);
+    const RunDerivatives more = run(h, dimensions[k].first, dimensions[k].second),
+                         less = run(-h, dimensions[k].first, dimensions[k].second);
+    const double difference = (more.trajectories[row] - less.trajectories[row]) / (2 * h * value);
+    EXPECT_NEAR(exact.by_parameter[row * 3 + k] / difference, 1.0, 1e-3) << dimensions[k].first;
+  }
 }
 
 TEST(StaticStudy, harmonics_of_a_sum_of_waves) {
