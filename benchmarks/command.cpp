@@ -2,9 +2,10 @@
 // code; converter: a switching converter against ngspice; default: netlists
 // as they are against ngspice; readers: large inputs; sweep: a killed study;
 // derivatives: sensitivities beside finite differences; stack: a body of some ten thousand cells; machines:
-// electric machines in real time; twin: the thermal digital twin on its published problems; lossy: a motor
-// estimated from samples of which some are lost; sensor-faults: sensors that fail, and are named;
-// estimate-size: filters of large networks; identify: numbers with no starting values.
+// electric machines in real time; machine-extraction: a machine from its cross-section, and its qd0 model;
+// twin: the thermal digital twin on its published problems; lossy: a motor estimated from samples of which
+// some are lost; sensor-faults: sensors that fail, and are named; estimate-size: filters of large networks;
+// identify: numbers with no starting values.
 #include <memory>
 
 #include "benchmarks/circuits.h"
@@ -14,6 +15,7 @@
 #include "benchmarks/estimate_size.h"
 #include "benchmarks/identification.h"
 #include "benchmarks/lossy.h"
+#include "benchmarks/machine_extraction.h"
 #include "benchmarks/machines.h"
 #include "benchmarks/readers.h"
 #include "benchmarks/sensor_faults.h"
@@ -183,6 +185,21 @@ void add_machines(CLI::App& command) {
   });
 }
 
+void add_machine_extraction(CLI::App& command) {
+  CLI::App* extraction = command.add_subcommand("machine-extraction",
+                                                "a wound-rotor machine from its cross-section: inductances, "
+                                                "a transient, its qd0 model, published tables");
+  const auto options = std::make_shared<MachineExtractionOptions>();
+  extraction->add_flag("--quick", options->quick, "fewer angles, once");
+  extraction->add_option("--json", options->json, "write everything that is printed to this file");
+  extraction->callback([options] {
+    const std::string_view name = "tellegen benchmark machine-extraction";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_machine_extraction(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 void add_lossy(CLI::App& command) {
   CLI::App* lossy = command.add_subcommand(
       "lossy", "a motor's speed and flux where samples get lost: published filters, and many records");
@@ -267,6 +284,7 @@ void add_benchmark(CLI::App& command) {
   add_twin(command);
   add_stack(command);
   add_machines(command);
+  add_machine_extraction(command);
   add_lossy(command);
   add_sensor_faults(command);
   add_estimate_size(command);

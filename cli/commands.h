@@ -36,6 +36,7 @@ inline constexpr std::string_view tellegen_data = "tellegen data";
 inline constexpr std::string_view tellegen_export = "tellegen export";
 inline constexpr std::string_view tellegen_report = "tellegen report";
 inline constexpr std::string_view tellegen_new = "tellegen new";
+inline constexpr std::string_view tellegen_machine = "tellegen machine";
 inline constexpr std::string_view tellegen_completion = "tellegen completion";
 
 void add_simulate(CLI::App& command);
@@ -54,6 +55,7 @@ void add_synthesize(CLI::App& command);
 void add_report(CLI::App& command);
 void add_data(CLI::App& command);
 void add_export(CLI::App& command);
+void add_machine(CLI::App& command);
 void add_new(CLI::App& command);
 void add_completion(CLI::App& command);
 void add_manual(CLI::App& command);

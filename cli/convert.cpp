@@ -1,5 +1,5 @@
-// tellegen convert: a SPICE netlist, a robot in URDF or a model file with a [stack] in, the model file that
-// it stands for out.
+// tellegen convert: a SPICE netlist, a robot in URDF or a model file with a [stack] or [machine] in, the
+// model file that it stands for out.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -8,6 +8,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "tellegen/model/machine.h"
 #include "tellegen/model/stack.h"
 #include "tellegen/netlist/netlist.h"
 #include "tellegen/results/atomic_file.h"
@@ -28,15 +29,21 @@ std::string from_urdf(const std::string& from) {
   return std::move(converted.toml);
 }
 
-std::string from_stack(const std::string& from) {
+std::string from_section(const std::string& from) {
   const bool model = std::filesystem::path(from).extension() == ".toml";
   if (model) {
     const Document document(read_text(from, {from, 0}), from);
-    if (document.root().find("stack")) return expand_stack(document).toml;
+    const bool stack = document.root().find("stack"), machine = document.root().find("machine");
+    if (stack && machine) {
+      const ExpandedText first = expand_stack(document);
+      return expand_machine(Document(first.toml, from, first.lines)).toml;
+    }
+    if (stack) return expand_stack(document).toml;
+    if (machine) return expand_machine(document).toml;
   }
   throw command_fault(
       tellegen_convert, "T401",
-      model ? fmt::format("'{}' has no [stack]: it is a plain model file already", from)
+      model ? fmt::format("'{}' has no [stack] and no [machine]: it is a plain model file already", from)
             : fmt::format("'{}' is neither a netlist nor a robot", from),
       {"a netlist ends in .cir, .sp, .spice, .net or .ckt, or has directives of SPICE: .tran, .end; "
        "a robot in .urdf"});
@@ -47,7 +54,7 @@ void convert(const std::string& from, const std::string& to) {
   const bool robot = std::filesystem::path(from).extension() == ".urdf";
   const std::string converted = robot              ? from_urdf(from)
                                 : is_netlist(from) ? from_netlist(from)
-                                                   : from_stack(from);
+                                                   : from_section(from);
   try {
     write_file(to, converted);
   } catch (const std::runtime_error& error) {
@@ -63,7 +70,9 @@ void add_convert(CLI::App& command) {
     std::string from, to;
   };
   auto request = std::make_shared<Request>();
-  command.add_option("FROM", request->from, "SPICE netlist, robot in URDF, or model file with a [stack]")
+  command
+      .add_option("FROM", request->from,
+                  "SPICE netlist, robot in URDF, or model file with a [stack] or [machine]")
       ->required();
   command.add_option("TO", request->to, "model file to write")->required();
   command.callback([request] { convert(request->from, request->to); });

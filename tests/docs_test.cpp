@@ -270,6 +270,7 @@ TEST(Docs, the_studies_examples_work) { Example("docs/studies.md").run(); }
 TEST(Docs, from_a_log_file_to_a_twin) { Example("docs/log-to-twin.md").run(); }
 TEST(Docs, the_twin_s_examples_work) { Example("docs/twin.md").run(); }
 TEST(Docs, the_examples_of_stacks_work) { Example("docs/stacks.md").run(); }
+TEST(Docs, the_examples_of_magnetic_circuits_work) { Example("docs/magnetic-circuits.md").run(); }
 TEST(Docs, the_examples_of_mechanisms_work) { Example("docs/mechanisms.md").run(); }
 TEST(Docs, the_examples_of_equations_work) { Example("docs/equations.md").run(); }
 
@@ -288,10 +289,11 @@ TEST(Docs, the_readmes_of_the_models_tell_how_to_run_them) {
 TEST(Docs, links_lead_somewhere) {
   const std::regex pattern(R"(\]\(([^)#:]+)(#[^)]*)?\))");
   for (const std::string name :
-       {"README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/model-file.md", "docs/errors.md",
-        "docs/theory.md", "docs/realtime.md", "docs/architecture.md", "docs/library.md", "docs/netlists.md",
-        "docs/studies.md", "docs/equations.md", "docs/twin.md", "docs/stacks.md", "docs/machines.md",
-        "docs/gallery.md", "docs/identify.md", "docs/log-to-twin.md", "docs/mechanisms.md"}) {
+       {"README.md",        "CONTRIBUTING.md",     "docs/tutorial.md",   "docs/model-file.md",
+        "docs/errors.md",   "docs/theory.md",      "docs/realtime.md",   "docs/architecture.md",
+        "docs/library.md",  "docs/netlists.md",    "docs/studies.md",    "docs/equations.md",
+        "docs/twin.md",     "docs/stacks.md",      "docs/machines.md",   "docs/gallery.md",
+        "docs/identify.md", "docs/log-to-twin.md", "docs/mechanisms.md", "docs/magnetic-circuits.md"}) {
     const std::string text = page(name);
     for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
       EXPECT_TRUE(fs::exists((root / name).parent_path() / (*at)[1].str())) << name << ": " << (*at)[0];
@@ -318,6 +320,9 @@ TEST(Docs, the_tutorial_has_every_option) {
   expect_every_option("check", "docs/tutorial.md");
 }
 
+TEST(Docs, the_page_of_magnetic_circuits_has_every_option) {
+  expect_every_option("machine", "docs/magnetic-circuits.md");
+}
 TEST(Docs, the_page_of_equations_has_every_option) { expect_every_option("equations", "docs/equations.md"); }
 
 TEST(Docs, studies_have_every_option) {

@@ -54,6 +54,10 @@ class OneComponent {
     for (const auto& [name, formula] : check_.formulas)
       component += fmt::format(", {} = \"{}\"", name, formula);
     for (const auto& [name, table] : check_.tables) {
+      if (table->dimensions == 2) {
+        component += fmt::format(", {} = {}", name, grid_text(*table));
+        continue;
+      }
       component += fmt::format(", {} = [", name);
       for (std::size_t k = 0; k < table->x.size(); ++k)
         component += fmt::format("[{:.17g}, {:.17g}], ", table->x[k], table->value(table->x[k]));
@@ -65,6 +69,22 @@ class OneComponent {
   }
 
  private:
+  static std::string grid_text(const Table& table) {
+    std::string axes, values;
+    for (const auto& axis : table.axes) axes += fmt::format("[{:.17g}], ", fmt::join(axis, ", "));
+    for (const double x : table.axes[0]) {
+      values += "[";
+      for (const double y : table.axes[1]) {
+        const double at[] = {x, y};
+        values += fmt::format("{:.17g}, ", table.value_at(at));
+      }
+      values += "], ";
+    }
+    const bool cubic = table.interpolation == Interpolation::cubic;
+    return fmt::format("{{ axes = [{}], values = [{}], interpolation = \"{}\" }}", axes, values,
+                       cubic ? "cubic" : "linear");
+  }
+
   bool is_parameter(const std::string& name) const {
     for (const KindParameter& p : kind_.parameters)
       if (p.name == name) return true;
@@ -187,6 +207,7 @@ const std::vector<std::string> without_energy{"battery.equivalent_circuit",
                                               "machines.induction_vbr_saturated",
                                               "machines.induction_vbr_table",
                                               "machines.synchronous_qd0_saturated",
+                                              "machines.synchronous_table",
                                               "machines.synchronous_vbr_saturated",
                                               "machines.synchronous_vbr_table"};
 

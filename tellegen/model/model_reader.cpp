@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "tellegen/model/absent_storage.h"
+#include "tellegen/model/machine.h"
 #include "tellegen/model/stack.h"
 #include "tellegen/model/units.h"
 
@@ -60,13 +61,18 @@ Model ModelReader::read(std::string_view text, const std::filesystem::path& file
   return std::move(model_);
 }
 
-// What the file says; where it has a [stack], with the network in its place.
+// What the file says; where it has a [stack] or a [machine], with the network in its place.
 std::unique_ptr<Document> ModelReader::read_document(std::string_view text,
                                                      const std::filesystem::path& file) {
   auto document = std::make_unique<Document>(text, file.string());
-  if (!document->root().find("stack")) return document;
-  const ExpandedText expanded = expand_stack(*document);
-  return std::make_unique<Document>(expanded.toml, file.string(), expanded.lines);
+  const auto replace = [&](std::string_view section, ExpandedText (*expand)(const Document&)) {
+    if (!document->root().find(section)) return;
+    const ExpandedText expanded = expand(*document);
+    document = std::make_unique<Document>(expanded.toml, file.string(), expanded.lines);
+  };
+  replace("stack", expand_stack);
+  replace("machine", expand_machine);
+  return document;
 }
 
 int ModelReader::open_scope(const Document& document, const std::filesystem::path& folder, std::string prefix,
@@ -75,9 +81,9 @@ int ModelReader::open_scope(const Document& document, const std::filesystem::pat
   scopes_.push_back(std::make_unique<Scope>(Scope{&document, folder, std::move(prefix), parent}));
   const Source at = source(scope);
   at.known_keys(document.root(),
-                {"name", "summary", "parameters", "inputs", "components", "ports", "sensors", "outputs",
-                 "initial", "simulation", "objectives", "runs", "design", "unknowns", "estimate", "calibrate",
-                 "columns", "stack", "tables"},
+                {"name",     "summary",   "parameters", "inputs",     "components", "ports",  "sensors",
+                 "outputs",  "initial",   "simulation", "objectives", "runs",       "design", "unknowns",
+                 "estimate", "calibrate", "columns",    "stack",      "machine",    "tables"},
                 "a model");
   read_tables(scope);
   read_names(scope, "parameters", Named::What::parameter);

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "tellegen/model/expanded_text.h"
 #include "tellegen/model/reading.h"
 
 namespace tellegen {
@@ -92,20 +93,11 @@ Stack read_stack(const Source& source, const Value& section);
 // The components and outputs that a stack stands for, one to a line, and the line of the model file that each
 // of these lines comes from. What cannot be laid out is reported to the source's list.
 struct StackNetwork {
-  struct Entry {
-    std::string text;
-    int line;
-  };
-  std::vector<Entry> components, outputs;
+  std::vector<AddedEntry> components, outputs;
 };
 StackNetwork make_network(const Source& source, const Stack& stack);
 
-// The model file without [stack], with its network in its place. Lines of the text by the lines they come
-// from, as Document takes them. Throws ModelError.
-struct ExpandedText {
-  std::string toml;
-  std::vector<int> lines;
-};
+// The model file without [stack], with its network in its place. Throws ModelError.
 ExpandedText expand_stack(const Document& document);
 
 }  // namespace tellegen
