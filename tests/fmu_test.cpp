@@ -45,7 +45,8 @@ method = "bdf2"
 )toml";
 
 struct Exported {
-  explicit Exported(int version) {
+  Exported(const TestFolder& folder, int version)
+      : file(folder / fmt::format("heater-{}.fmu", version)), code(file.string() + ".so") {
     ReadOptions options;
     options.library = TELLEGEN_SOURCE_DIR "/library";
     Model model = read_model_text(events_model, "heater.toml", options);
@@ -58,7 +59,7 @@ struct Exported {
     const EquationSystem system = build_system(model);
     Simulation exported(system, run, default_outputs(system, false));
     fmu = export_fmu(model, exported, {.name = "heater", .version = version});
-    write_zip(folder / "heater.fmu", fmu.files);
+    write_zip(file, fmu.files);
     Simulation simulation(system, run, default_outputs(system, false));
     width = simulation.outputs().size();
     rows.resize(400 * width);
@@ -66,7 +67,7 @@ struct Exported {
   }
   const double* row(std::size_t step) const { return &rows[(step - 1) * width]; }
 
-  TestFolder folder;
+  fs::path file, code;
   FmuExport fmu;
   std::vector<double> rows;
   std::size_t width = 0;
@@ -74,7 +75,8 @@ struct Exported {
 
 // Compilers take their time: once for each version.
 const Exported& exported_as(int version) {
-  static const Exported two(2), three(3);
+  static const TestFolder folder;
+  static const Exported two(folder, 2), three(folder, 3);
   return version == 2 ? two : three;
 }
 
@@ -101,9 +103,9 @@ class Library {
     uname(&host);
     std::string target = std::string(host.machine) + "-linux";
     if (version == 2 && target == "x86_64-linux") target = "linux64";
-    const std::string code = file_in(exported.folder / "heater.fmu", "binaries/" + target + "/heater.so");
-    put(exported.folder / "heater.so", code);
-    handle_ = dlopen((exported.folder / "heater.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    const std::string code = file_in(exported.file, "binaries/" + target + "/heater.so");
+    put(exported.code, code);
+    handle_ = dlopen(exported.code.c_str(), RTLD_NOW | RTLD_LOCAL);
     EXPECT_NE(handle_, nullptr) << dlerror();
   }
   ~Library() {
@@ -167,7 +169,7 @@ struct Heater3 {
 
 std::string token_of(const Exported& exported, const char* attribute) {
   pugi::xml_document document;
-  EXPECT_TRUE(document.load_string(file_in(exported.folder / "heater.fmu", "modelDescription.xml").c_str()));
+  EXPECT_TRUE(document.load_string(file_in(exported.file, "modelDescription.xml").c_str()));
   return document.document_element().attribute(attribute).value();
 }
 
@@ -297,7 +299,7 @@ TEST(Fmu, of_version_2_takes_the_same_steps) {
 TEST(Fmu, is_described) {
   for (const int version : {3, 2}) {
     const Exported& exported = exported_as(version);
-    const fs::path file = exported.folder / "heater.fmu";
+    const fs::path& file = exported.file;
     pugi::xml_document document;
     ASSERT_TRUE(document.load_string(file_in(file, "modelDescription.xml").c_str()));
     const pugi::xml_node root = document.document_element();
