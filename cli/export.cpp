@@ -11,6 +11,7 @@
 #include "cli/model_file.h"
 #include "cli/text.h"
 #include "tellegen/deploy/c_export.h"
+#include "tellegen/deploy/filter_export.h"
 #include "tellegen/deploy/fmu_export.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/results/atomic_file.h"
@@ -22,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExportRequest {
-  std::string file, as = "c", output, name, method, step, stop, outputs, inputs, parameters;
+  std::string file, as = "c", output, name, method, step, stop, outputs, inputs, parameters, estimator;
   std::vector<std::string> set;
   int iterations = 0, fmi = 3;
   std::int64_t vector = 100;
@@ -79,15 +80,19 @@ void print_parameters(const std::vector<std::string>& free, const std::vector<st
   for (const std::string& text : fixed) fmt::print("fixed: {}\n", text);
 }
 
-void write_c(const ExportRequest& request, const Model& model, Simulation& simulation) {
-  const fs::path folder = request.output;
-  const CExport exported = export_c(model, simulation, {.name = name_of(request), .vector = request.vector});
+void write_files(const fs::path& folder, const std::vector<ExportedFile>& files) {
   try {
     fs::create_directories(folder);
-    for (const ExportedFile& file : exported.files) write_file(folder / file.name, file.text);
+    for (const ExportedFile& file : files) write_file(folder / file.name, file.text);
   } catch (const std::runtime_error& error) {
     throw command_fault(tellegen_export, "T402", error.what());
   }
+}
+
+void write_c(const ExportRequest& request, const Model& model, Simulation& simulation) {
+  const fs::path folder = request.output;
+  const CExport exported = export_c(model, simulation, {.name = name_of(request), .vector = request.vector});
+  write_files(folder, exported.files);
   const Problem& problem = simulation.problem();
   fmt::print("{}, {} with steps of {:g} s as C in {}\n", model.name, problem.options.method, problem.step,
              folder.string());
@@ -116,6 +121,29 @@ void write_fmu(const ExportRequest& request, const Model& model, Simulation& sim
   print_parameters(fmu.parameters, fmu.fixed);
 }
 
+// Sensors, inputs and the step are those of [estimate].
+void export_estimator(const ExportRequest& request, const Model& model) {
+  if (request.as != "c")
+    throw command_fault(tellegen_export, "T401", "an estimator is exported as C only", {"leave out --as"});
+  FilterExportOptions options{
+      .name = name_of(request), .estimator = request.estimator, .vector = request.vector};
+  options.step = !request.step.empty()   ? read_seconds({tellegen_export, "--step"}, request.step)
+                 : model.estimation.step ? *model.estimation.step
+                                         : model.simulation.step.value_or(0.0);
+  if (!(options.step > 0.0))
+    throw command_fault(tellegen_export, "T401", "an estimator needs a step", {"give --step"});
+  options.sensors = model.estimation.sensors;
+  options.inputs = model.estimation.inputs;
+  const FilterExport exported = export_filter(model, options);
+  write_files(request.output, exported.files);
+  fmt::print("{}, estimator {} with a row every {:g} s as C in {}\n", model.name, request.estimator,
+             options.step, request.output);
+  fmt::print("a row: {} operations and {} calls of functions; {} bytes of state\n", exported.operations,
+             exported.functions, exported.state_bytes);
+  fmt::print("estimates: {}\n", joined(exported.estimates));
+  for (const std::string& text : exported.left_out) fmt::print("not exported: {}\n", text);
+}
+
 void export_model(const ExportRequest& request) {
   check_choice({tellegen_export, "--as"}, request.as, {"c", "fmu"});
   if (request.fmi != 2 && request.fmi != 3)
@@ -128,6 +156,10 @@ void export_model(const ExportRequest& request) {
   for (const std::string& text : request.set)
     reading.overrides.push_back(read_assignment({tellegen_export, "--set"}, text));
   Model model = read_model_file(request.file, reading);
+  if (!request.estimator.empty()) {
+    export_estimator(request, model);
+    return;
+  }
   for (const std::string& name : split_list(request.parameters))
     study_parameter(model, name, {std::string(tellegen_export), 0});
   const std::vector<std::string> inputs = split_list(request.inputs);
@@ -173,6 +205,8 @@ void add_export(CLI::App& command) {
       .add_option("--parameters", r.parameters,
                   "numbers of components (r1.R) that can be set, beside the model's parameters")
       ->type_name("LIST");
+  command.add_option("--estimator", r.estimator, "the model's estimator instead of its step: kf or ekf")
+      ->type_name("NAME");
   command.add_option("--set", r.set, "another value of a parameter")->type_name("NAME=VALUE");
   command.add_option("--vector", r.vector, "steps in the test vector")
       ->type_name("COUNT")

@@ -278,6 +278,30 @@ int main(void) {
   EXPECT_NE(twice.err.find("T401: --inputs names 'P' twice"), std::string::npos) << twice.err;
 }
 
+// Readings and inputs in, estimates and deviations out; what has to be iterated is refused.
+TEST(Export, estimators_follow_rows_to_the_bit) {
+  const TestFolder folder;
+  for (const char* estimator : {"kf", "ekf"}) {
+    const std::string to = (folder / estimator).string();
+    const Ran ran = run_program({"export", models + "inverter/model.toml", "--estimator", estimator,
+                                 "--vector", "60", "--output", to});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_NE(ran.out.find("estimates:"), std::string::npos) << ran.out;
+    ASSERT_EQ(sh(build_in(to)), 0) << estimator;
+    EXPECT_EQ(sh(to + "/replay"), 0) << estimator;
+  }
+  const Ran nonlinear = run_program({"export", models + "pmsm-estimation/model.toml", "--estimator", "ekf",
+                                     "--output", (folder / "x").string()});
+  EXPECT_EQ(nonlinear.code, 2);
+  EXPECT_NE(nonlinear.err.find("T420: the estimator 'ekf' of this model cannot be exported as C"),
+            std::string::npos)
+      << nonlinear.err;
+  const Ran fmu = run_program({"export", models + "inverter/model.toml", "--estimator", "kf", "--as", "fmu",
+                               "--output", (folder / "x.fmu").string()});
+  EXPECT_EQ(fmu.code, 2);
+  EXPECT_NE(fmu.err.find("T401: an estimator is exported as C only"), std::string::npos) << fmu.err;
+}
+
 TEST(Export, the_command_writes_a_folder_and_says_what_it_cannot) {
   const TestFolder folder;
   const fs::path path = folder / "c";

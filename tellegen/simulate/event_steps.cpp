@@ -156,7 +156,8 @@ bool EventSteps::timed_change(double t) {
 
 StepCode EventSteps::code() const {
   StepCode code;
-  StepCode::Events& e = code.events.emplace();
+  code.events = StepCode::Events{};
+  StepCode::Events& e = *code.events;
   e.order = events_.order;
   e.restart_steps = events_.restart_steps;
   e.bisections = events_.bisections;
