@@ -1,4 +1,4 @@
-// tellegen export: a model's fixed step as C, in a folder of its own.
+// tellegen export: a model's fixed step as C, in a folder of its own, or as an FMU.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -11,8 +11,11 @@
 #include "cli/model_file.h"
 #include "cli/text.h"
 #include "tellegen/deploy/c_export.h"
+#include "tellegen/deploy/filter_export.h"
+#include "tellegen/deploy/fmu_export.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/results/atomic_file.h"
+#include "tellegen/simulate/stop.h"
 
 namespace tellegen {
 namespace {
@@ -20,15 +23,16 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExportRequest {
-  std::string file, as = "c", output, name, method, step, outputs, inputs, parameters;
+  std::string file, as = "c", output, name, method, step, stop, outputs, inputs, parameters, estimator;
   std::vector<std::string> set;
-  int iterations = 0;
+  int iterations = 0, fmi = 3;
   std::int64_t vector = 100;
 };
 
 SimulationOptions options_of(const ExportRequest& request, const Model& model) {
   SimulationOptions given;
   if (!request.step.empty()) given.step = read_seconds({tellegen_export, "--step"}, request.step);
+  if (!request.stop.empty()) given.stop = read_seconds({tellegen_export, "--stop"}, request.stop);
   std::vector<std::string> methods;
   for (const IntegratorEntry& entry : integrators())
     if (traits_of(entry.name).steps != MethodTraits::Steps::variable) methods.emplace_back(entry.name);
@@ -56,14 +60,106 @@ void check_folder(const fs::path& folder) {
                         {"choose another folder: files of the same name would be replaced"});
 }
 
-void export_model(const ExportRequest& request) {
-  check_choice({tellegen_export, "--as"}, request.as, {"c"});
+// A regular file, or none yet.
+void check_fmu_path(const fs::path& path) {
+  if (path.extension() != ".fmu")
+    throw command_fault(tellegen_export, "T402", fmt::format("'{}' does not end in .fmu", path.string()));
+  if (fs::is_directory(path))
+    throw command_fault(tellegen_export, "T402", fmt::format("'{}' is a folder", path.string()));
+}
+
+// Model files are often called model.toml, in a folder that says which.
+std::string name_of(const ExportRequest& request) {
+  fs::path called = fs::absolute(request.file);
+  if (called.stem() == "model") called = called.parent_path();
+  return c_name(request.name.empty() ? called.stem().string() : request.name);
+}
+
+void print_parameters(const std::vector<std::string>& free, const std::vector<std::string>& fixed) {
+  if (!free.empty()) fmt::print("can be set: {}\n", joined(free));
+  for (const std::string& text : fixed) fmt::print("fixed: {}\n", text);
+}
+
+void write_files(const fs::path& folder, const std::vector<ExportedFile>& files) {
+  try {
+    fs::create_directories(folder);
+    for (const ExportedFile& file : files) write_file(folder / file.name, file.text);
+  } catch (const std::runtime_error& error) {
+    throw command_fault(tellegen_export, "T402", error.what());
+  }
+}
+
+void write_c(const ExportRequest& request, const Model& model, Simulation& simulation) {
   const fs::path folder = request.output;
-  check_folder(folder);
+  const CExport exported = export_c(model, simulation, {.name = name_of(request), .vector = request.vector});
+  write_files(folder, exported.files);
+  const Problem& problem = simulation.problem();
+  fmt::print("{}, {} with steps of {:g} s as C in {}\n", model.name, problem.options.method, problem.step,
+             folder.string());
+  fmt::print("a step: {} operations and {} calls of functions{}; {} bytes of state\n", exported.operations,
+             exported.functions, exported.iterates ? ", with one of Newton's iterations" : "",
+             exported.state_bytes);
+  print_parameters(exported.parameters, exported.fixed);
+}
+
+void write_fmu(const ExportRequest& request, const Model& model, Simulation& simulation) {
+  const FmuExport fmu = export_fmu(model, simulation, {.name = name_of(request), .version = request.fmi});
+  try {
+    AtomicFile file(request.output);
+    write_zip(file.aside(), fmu.files);
+    file.commit();
+  } catch (const std::runtime_error& error) {
+    throw command_fault(tellegen_export, "T402", error.what());
+  }
+  const Problem& problem = simulation.problem();
+  fmt::print("{}, {} with steps of {:g} s as an FMU (FMI {}.0, co-simulation) in {}\n", model.name,
+             problem.options.method, problem.step, request.fmi, request.output);
+  fmt::print("binaries: {}\n",
+             fmu.binaries.empty() ? "none, there is no compiler: sources only" : joined(fmu.binaries));
+  if (!fmu.inputs.empty()) fmt::print("inputs: {}\n", joined(fmu.inputs));
+  fmt::print("outputs: {}\n", joined(fmu.outputs));
+  print_parameters(fmu.parameters, fmu.fixed);
+}
+
+// Sensors, inputs and the step are those of [estimate].
+void export_estimator(const ExportRequest& request, const Model& model) {
+  if (request.as != "c")
+    throw command_fault(tellegen_export, "T401", "an estimator is exported as C only", {"leave out --as"});
+  FilterExportOptions options{
+      .name = name_of(request), .estimator = request.estimator, .vector = request.vector};
+  options.step = !request.step.empty()   ? read_seconds({tellegen_export, "--step"}, request.step)
+                 : model.estimation.step ? *model.estimation.step
+                                         : model.simulation.step.value_or(0.0);
+  if (!(options.step > 0.0))
+    throw command_fault(tellegen_export, "T401", "an estimator needs a step", {"give --step"});
+  options.sensors = model.estimation.sensors;
+  options.inputs = model.estimation.inputs;
+  const FilterExport exported = export_filter(model, options);
+  write_files(request.output, exported.files);
+  fmt::print("{}, estimator {} with a row every {:g} s as C in {}\n", model.name, request.estimator,
+             options.step, request.output);
+  fmt::print("a row: {} operations and {} calls of functions; {} bytes of state\n", exported.operations,
+             exported.functions, exported.state_bytes);
+  fmt::print("estimates: {}\n", joined(exported.estimates));
+  for (const std::string& text : exported.left_out) fmt::print("not exported: {}\n", text);
+}
+
+void export_model(const ExportRequest& request) {
+  check_choice({tellegen_export, "--as"}, request.as, {"c", "fmu"});
+  if (request.fmi != 2 && request.fmi != 3)
+    throw command_fault(tellegen_export, "T401", fmt::format("--fmi is 2 or 3, not {}", request.fmi));
+  if (request.as == "c")
+    check_folder(request.output);
+  else
+    check_fmu_path(request.output);
   ReadOptions reading;
   for (const std::string& text : request.set)
     reading.overrides.push_back(read_assignment({tellegen_export, "--set"}, text));
   Model model = read_model_file(request.file, reading);
+  if (!request.estimator.empty()) {
+    export_estimator(request, model);
+    return;
+  }
   for (const std::string& name : split_list(request.parameters))
     study_parameter(model, name, {std::string(tellegen_export), 0});
   const std::vector<std::string> inputs = split_list(request.inputs);
@@ -71,26 +167,10 @@ void export_model(const ExportRequest& request) {
   SimulationOptions options = options_of(request, model);
   options.sample = 0.0;  // a row every step
   options.external = inputs;
+  add_stop_watch(model, options);
   const EquationSystem system = build_system(model);
   Simulation simulation(system, options, chosen_columns(system, request.outputs, false));
-  // Model files are often called model.toml, in a folder that says which.
-  fs::path called = fs::absolute(request.file);
-  if (called.stem() == "model") called = called.parent_path();
-  const std::string name = c_name(request.name.empty() ? called.stem().string() : request.name);
-  const CExport exported = export_c(model, simulation, {.name = name, .vector = request.vector});
-  try {
-    fs::create_directories(folder);
-    for (const ExportedFile& file : exported.files) write_file(folder / file.name, file.text);
-  } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_export, "T402", error.what());
-  }
-  fmt::print("{}, {} with steps of {:g} s as C in {}\n", model.name, options.method,
-             simulation.problem().step, folder.string());
-  fmt::print("a step: {} operations and {} calls of functions{}; {} bytes of state\n", exported.operations,
-             exported.functions, exported.iterates ? ", with one of Newton's iterations" : "",
-             exported.state_bytes);
-  if (!exported.parameters.empty()) fmt::print("can be set: {}\n", joined(exported.parameters));
-  for (const std::string& text : exported.fixed) fmt::print("fixed: {}\n", text);
+  (request.as == "c" ? write_c : write_fmu)(request, model, simulation);
 }
 
 }  // namespace
@@ -99,13 +179,20 @@ void add_export(CLI::App& command) {
   auto request = std::make_shared<ExportRequest>();
   ExportRequest& r = *request;
   command.add_option("FILE", r.file, "model file or SPICE netlist")->required();
-  command.add_option("--output", r.output, "folder for the files")->type_name("FOLDER")->required();
-  command.add_option("--as", r.as, "c: C99, with a test that replays steps")->type_name("LANGUAGE");
+  command.add_option("--output", r.output, "folder for the files, or FILE.fmu")
+      ->type_name("PATH")
+      ->required();
+  command.add_option("--as", r.as, "c: C99, with a test that replays steps; fmu: for co-simulation")
+      ->type_name("FORM");
+  command.add_option("--fmi", r.fmi, "version of FMI for --as fmu: 3 or 2")->type_name("NUMBER");
   command.add_option("--name", r.name, "name of files and functions; the model file's if not given")
       ->type_name("NAME");
   command.add_option("--method", r.method, "bdf1, bdf2, bdf3, tr, trnp or rk4; the model's if not given")
       ->type_name("NAME");
   command.add_option("--step", r.step, "length of a step; the model's if not given")->type_name("TIME");
+  command
+      .add_option("--stop", r.stop, "how far sources are looked at for their jumps; the model's if not given")
+      ->type_name("TIME");
   command
       .add_option("--iterations", r.iterations, "Newton iterations of every step; to tolerance if not given")
       ->type_name("COUNT")
@@ -118,6 +205,8 @@ void add_export(CLI::App& command) {
       .add_option("--parameters", r.parameters,
                   "numbers of components (r1.R) that can be set, beside the model's parameters")
       ->type_name("LIST");
+  command.add_option("--estimator", r.estimator, "the model's estimator instead of its step: kf or ekf")
+      ->type_name("NAME");
   command.add_option("--set", r.set, "another value of a parameter")->type_name("NAME=VALUE");
   command.add_option("--vector", r.vector, "steps in the test vector")
       ->type_name("COUNT")

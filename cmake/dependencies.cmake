@@ -42,6 +42,9 @@ tellegen_dependency(zlib LIBRARIES ${ZLIB_LIBRARY})
 pkg_check_modules(PUGIXML REQUIRED IMPORTED_TARGET pugixml)
 tellegen_dependency(pugixml LIBRARIES PkgConfig::PUGIXML)
 
+pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
+tellegen_dependency(zip LIBRARIES PkgConfig::LIBZIP)
+
 pkg_check_modules(NLOPT REQUIRED IMPORTED_TARGET nlopt)
 tellegen_dependency(nlopt LIBRARIES PkgConfig::NLOPT)
 

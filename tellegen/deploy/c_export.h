@@ -4,6 +4,7 @@
 //   NAME.h, NAME.c        state, parameters, inputs, outputs; init, step, run, set_parameters, save, restore
 //   NAME_partK.c          the step itself; a first part where the method starts with another formula
 //   tellegen_math.h       tables and functions that C has not
+//   tellegen_steps.h, tellegen_events.h   steps around events, where the model has any
 //   main.c, vector.h      replays steps that Tellegen took, and fails where a bit differs
 //   CMakeLists.txt, README.md
 #pragma once
@@ -11,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "tellegen/deploy/c_names.h"
+#include "tellegen/deploy/zip_file.h"
 #include "tellegen/simulate/simulate.h"
 
 namespace tellegen {
@@ -18,10 +21,6 @@ namespace tellegen {
 struct ExportOptions {
   std::string name;           // what functions and files are called; a C identifier
   std::int64_t vector = 100;  // steps in vector.h
-};
-
-struct ExportedFile {
-  std::string name, text;
 };
 
 struct CExport {
@@ -37,8 +36,5 @@ struct CExport {
 // The simulation must be new, with SimulationOptions::restarts; it takes the steps of the test vector. Throws
 // ModelError (T420) where the run is not made of equal steps.
 CExport export_c(const Model& model, Simulation& simulation, const ExportOptions& options);
-
-// "Motor & gear.toml" -> motor_gear
-std::string c_name(std::string_view text);
 
 }  // namespace tellegen

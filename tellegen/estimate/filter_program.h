@@ -40,6 +40,13 @@ class FilterProgram {
   // Another process noise; prepare() follows.
   void set_process_noise(double* w, const Vector& variance_per_step) const;
 
+  // For a target: predict and correct, on registers of which the first are states and covariance.
+  const Procedure& procedure() const { return code_.procedure(); }
+  struct Places {
+    std::int32_t time, u, du, reading;  // the first of each
+  };
+  Places places() const { return {at_.time, at_.u, at_.du, at_.reading}; }
+
   const Matrix& transition() const { return transition_; }  // Phi
   std::size_t states() const { return n_; }
   std::size_t width() const { return n_ + n_ * (n_ + 1) / 2; }  // x and P

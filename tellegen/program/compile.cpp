@@ -1,25 +1,20 @@
 #include "tellegen/program/compile.h"
 
 #include "tellegen/program/compile_cache.h"
+#include "tellegen/program/run_compiler.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cassert>
-#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <vector>
-
-extern char** environ;
 
 namespace tellegen {
 namespace fs = std::filesystem;
@@ -42,32 +37,6 @@ fs::path cache_folder() {
   return fs::temp_directory_path() / fmt::format("tellegen-{}", getuid());
 }
 
-fs::path find_compiler() {
-  const std::string wanted = environment("TELLEGEN_COMPILER");
-  if (wanted == "none") return {};
-  const std::string name = wanted.empty() ? "cc" : wanted;
-  if (name.find('/') != std::string::npos)
-    return access(name.c_str(), X_OK) == 0 ? fs::path(name) : fs::path();
-  std::string path = environment("PATH");
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find(':', begin), path.size());
-    const fs::path candidate = fs::path(path.substr(begin, end - begin)) / name;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-    begin = end + 1;
-  }
-  return {};
-}
-
-// Two independent 64-bit FNV-1a hashes: collisions are not a concern at the size of a kernel cache.
-std::string content_hash(std::string_view text) {
-  std::uint64_t a = 0xcbf29ce484222325ull, b = 0x84222325cbf29ce4ull;
-  for (unsigned char c : text) {
-    a = (a ^ c) * 0x100000001b3ull;
-    b = (b ^ c ^ (a >> 32)) * 0x100000001b3ull;
-  }
-  return fmt::format("{:016x}{:016x}", a, b);
-}
-
 // A different compiler, or an updated one, is a different object.
 std::string identity(const fs::path& compiler) {
   struct stat info {};
@@ -80,21 +49,7 @@ bool run_compiler(const fs::path& compiler, const fs::path& source, const fs::pa
   std::vector<std::string> words{compiler};
   words.insert(words.end(), flags.begin(), flags.end());
   words.insert(words.end(), {"-o", object, source, "-lm"});
-  std::vector<char*> argv;
-  for (std::string& w : words) argv.push_back(w.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  pid_t child = 0;
-  const int failed = posix_spawn(&child, compiler.c_str(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed) return false;
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return run_quietly(std::move(words));
 }
 
 std::shared_ptr<const CompiledCode> load(const fs::path& object) {

@@ -30,6 +30,6 @@ class CompiledCode {
 // Empty where there is no compiler. The text of runtime/tellegen_math.h is put in front of the source.
 std::shared_ptr<const CompiledCode> compile_c(std::string_view source);
 
-std::string_view runtime_source();  // tellegen_math.h
+std::string_view runtime_source(std::string_view header = "tellegen_math.h");  // of runtime/
 
 }  // namespace tellegen

@@ -2,7 +2,10 @@
 // is printed for a target is what runs here.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +46,32 @@ struct StepCode {
     // Of the first registers: the smallest pivot, relative; empty: nothing is eliminated.
     Program pivots = {};
   };
+  // What happens around the steps of the one part where something switches, is sampled or jumps: the data
+  // that runtime/tellegen_events.h and tellegen_steps.h work on.
+  struct Events {
+    int order = 1, restart_steps = 1, bisections = 1, stop_event = -1;
+    // alpha, the factors of three past values, of the past rate: of the method, and of its first steps
+    std::array<double, 5> own = {}, start = {};
+    int start_steps = 0, fixed_iterations = 0;
+    // Of discrete variables: sample times, values at the start, whether time alone changes them, and whether
+    // factors that are computed once depend on them.
+    std::vector<double> every = {}, held = {};
+    std::vector<char> timed = {}, external = {}, factor = {};
+    // Updates that time decides: t and `timed_inputs` in, `timed_of` out.
+    Program timed_updates = {};
+    std::vector<int> timed_inputs = {}, timed_of = {};
+    // When sources jump, up to `known_to`, and the numbers that decide when (reg: none).
+    std::vector<double> jumps = {};
+    double known_to = std::numeric_limits<double>::infinity();
+    std::vector<Number> deciding = {};
+    // Registers: of the formula in the order above and of the step's length; of what is put aside and where
+    // it comes back to; of discrete variables and their updates; of the loop.
+    std::array<std::int32_t, 6> formula = {};
+    std::vector<std::int32_t> stored = {}, loaded = {}, held_registers = {}, updates = {};
+    std::int32_t values = 0;  // of stored: so many variables now, as many one step ago, two steps ago
+    std::int32_t origin = -1, step = -1, renewed_ago = -1, fixed = -1;
+  };
+  std::optional<Events> events = {};
   std::vector<Part> parts = {};
   std::string refused = {};  // why there is none; empty: there is
 };

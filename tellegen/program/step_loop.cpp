@@ -92,6 +92,13 @@ void StepLoop::hand_over(const StepLoop& next, std::vector<RegisterCopy>& copies
   copies.push_back({next.counters_.renewed_ago, counters_.renewed_ago});
 }
 
+void StepLoop::add_counters(StepCode::Events& events) const {
+  events.origin = counters_.origin;
+  events.step = counters_.step;
+  events.renewed_ago = counters_.renewed_ago;
+  events.fixed = counters_.newton.fixed;
+}
+
 bool StepLoop::run(StepLoopControl& control) {
   double* r = registers_.data();
   const Counters& c = counters_;

@@ -67,6 +67,7 @@ class StepLoop {
   // As it is now, for a step a call from what `control` says.
   StepCode::Part part(const StepLoopControl& control) const;
   void hand_over(const StepLoop& next, std::vector<RegisterCopy>& copies) const;  // counters
+  void add_counters(StepCode::Events& events) const;
 
  private:
   // Registers of the loop itself.

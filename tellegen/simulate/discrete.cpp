@@ -4,15 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace tellegen {
-namespace {
-
-constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t chattering_steps = 50;  // changes in as many steps on end
-
-}  // namespace
 
 std::vector<Expr> update_expressions(const EquationSystem& system) {
   std::vector<Expr> updates;
@@ -73,9 +66,8 @@ void ColumnFormulas::evaluate(std::span<const double> x, double t, double* value
 Schedule::Schedule(const EquationSystem& system, double step) : system_(system), step_(step) {
   std::vector<Fault> faults;
   for (const Discrete& d : system.discrete) {
-    count_.push_back(0);
+    every_.push_back(d.every);
     empty_ = empty_ && d.external;
-    due_.push_back(d.every > 0.0 ? 0 : never);
     if (d.every > 0.0 && d.every < step * (1 - 1e-9))
       faults.push_back(
           {{system.model->file.string(), 0},
@@ -84,46 +76,37 @@ Schedule::Schedule(const EquationSystem& system, double step) : system_(system),
            {"choose a step that is not longer than the sample time"}});
   }
   if (!faults.empty()) throw ModelError(std::move(faults));
-  last_change_.assign(system.discrete.size(), -2);
-  taken_.reserve(system.discrete.size());
-  runs_.assign(system.discrete.size(), 0);
-  find_next();
+  each_.resize(every_.size());
+  taken_.resize(every_.size());
+  tellegen_schedule schedule = view();
+  tellegen_schedule_start(&schedule);
 }
 
-// The first step after the last that ends at or after the next multiple of a sample time.
-void Schedule::find_next() {
-  const std::int64_t done = next_due_;
-  next_due_ = never;
-  for (std::size_t k = 0; k < due_.size(); ++k) {
-    if (due_[k] == never) continue;
-    while (due_[k] <= done) {
-      const double time = static_cast<double>(++count_[k]) * system_.discrete[k].every;
-      due_[k] = static_cast<std::int64_t>(std::ceil(time / step_ - 1e-6));
-    }
-    next_due_ = std::min(next_due_, due_[k]);
-  }
+tellegen_schedule Schedule::view() {
+  return {.size = static_cast<int>(every_.size()),
+          .step = step_,
+          .every = every_.data(),
+          .each = each_.data(),
+          .next_due = &next_due_,
+          .taken = taken_.data(),
+          .taken_count = 0,
+          .chatter = -1,
+          .chatter_index = 0};
 }
 
 bool Schedule::take(std::int64_t index, std::span<const double> updates, std::span<double> held) {
-  bool changed = false;
-  taken_.clear();
-  for (std::size_t k = 0; k < updates.size(); ++k) {
-    const bool sampled = due_[k] != never;
-    if (sampled && due_[k] != index) continue;
-    if (sampled || differs(updates[k], held[k])) taken_.push_back(static_cast<int>(k));
-    if (!differs(updates[k], held[k])) continue;
-    held[k] = updates[k];
-    changed = true;
-    if (sampled) continue;
-    runs_[k] = last_change_[k] >= index - 1 ? runs_[k] + 1 : 1;
-    last_change_[k] = index;
-    if (runs_[k] == chattering_steps && chatter_.empty())
-      chatter_ =
-          fmt::format("'{}' changes in every step from t = {:.6g} s on: it chatters",
-                      system_.discrete[k].name, step_ * static_cast<double>(index - chattering_steps + 1));
-  }
-  if (index == next_due_) find_next();
+  tellegen_schedule schedule = view();
+  const bool changed = tellegen_schedule_take(&schedule, index, updates.data(), held.data()) != 0;
+  taken_count_ = static_cast<std::size_t>(schedule.taken_count);
+  if (chatter_.empty()) chatter_ = chatter_text(system_, schedule);
   return changed;
+}
+
+std::string chatter_text(const EquationSystem& system, const tellegen_schedule& schedule) {
+  if (schedule.chatter < 0) return {};
+  return fmt::format(
+      "'{}' changes in every step from t = {:.6g} s on: it chatters", system.discrete[schedule.chatter].name,
+      schedule.step * static_cast<double>(schedule.chatter_index - TELLEGEN_CHATTERING_STEPS + 1));
 }
 
 }  // namespace tellegen

@@ -5,12 +5,12 @@
 // over at its multiples only.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "runtime/tellegen_events.h"
 #include "tellegen/equations/system.h"
 #include "tellegen/program/program.h"
 
@@ -39,11 +39,11 @@ int discrete_of(const EquationSystem& system, Expr symbol);
 // Quantities whose sign decides a comparison, a minimum, a magnitude in these expressions.
 std::vector<Expr> switching_quantities(std::span<const Expr> expressions);
 
-// Whether an update is another value. A variable that keeps its value has been through the equations of a
-// step, and may come back with the last digit changed.
-inline bool differs(double update, double held) {
-  return std::abs(update - held) > 1e-14 * std::abs(held) || std::isnan(update) != std::isnan(held);
-}
+// Whether an update is another value.
+inline bool differs(double update, double held) { return tellegen_differs(update, held) != 0; }
+
+// Who changed in 50 steps on end, and when; empty: nobody.
+std::string chatter_text(const EquationSystem& system, const tellegen_schedule& schedule);
 
 // When sampled variables are due in a fixed-step run, who changes, and who changes in every step.
 class Schedule {
@@ -54,16 +54,19 @@ class Schedule {
   std::int64_t next_due() const { return next_due_; }  // step at whose end something is sampled
   // Takes over what `updates` say at the end of step `index`. True where a value has changed.
   bool take(std::int64_t index, std::span<const double> updates, std::span<double> held);
-  std::span<const int> taken() const { return taken_; }  // by the last take(): changed, or sampled
-  std::string chatter() const { return chatter_; }       // empty, or who changed in 50 steps on end, and when
+  std::span<const int> taken() const {
+    return std::span(taken_).first(taken_count_);
+  }  // by the last take(): changed, or sampled
+  std::string chatter() const { return chatter_; }
+  tellegen_schedule view();  // of this object, for runtime/tellegen_events.h
 
  private:
-  void find_next();
   const EquationSystem& system_;
   double step_;
-  std::vector<std::int64_t> count_, due_;         // per variable: the multiple of its sample time, its step
-  std::vector<std::int64_t> last_change_, runs_;  // per variable: step, and changes in steps on end
+  std::vector<double> every_;
+  std::vector<tellegen_sampling> each_;
   std::vector<int> taken_;
+  std::size_t taken_count_ = 0;
   std::int64_t next_due_ = 0;
   bool empty_ = true;
   std::string chatter_;

@@ -15,6 +15,8 @@
 // Sources that jump by themselves (source_jumps.h) are no events, but steps end at their jumps all the same,
 // with the values before them.
 //
+// The method itself is C, so that exported models carry what runs here: runtime/tellegen_events.h.
+//
 // [Alexander 1977] Diagonally implicit Runge-Kutta methods for stiff ODEs, SIAM J. Numer. Anal. 14.
 #pragma once
 
@@ -22,6 +24,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/tellegen_events.h"
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/integrator.h"
 #include "tellegen/simulate/scheme.h"
@@ -30,8 +33,8 @@
 
 namespace tellegen {
 
-inline constexpr int most_located = 8;    // events in one step that are looked for by bisection
-inline constexpr int most_followed = 20;  // changes at one event
+inline constexpr int most_located = TELLEGEN_MOST_LOCATED;    // events in one step that are looked for
+inline constexpr int most_followed = TELLEGEN_MOST_FOLLOWED;  // changes at one event
 
 // The formula a method settles into, how many trapezoidal steps come before at the start, and how many steps
 // of a formula that needs no past after an event.
@@ -64,42 +67,41 @@ class EventSteps {
  public:
   // `state`: discrete variables are kept in it, and values while a step is done again.
   EventSteps(const Problem& problem, const MethodPlan& plan, StepExecutor& executor, StepState& state);
+  EventSteps(const EventSteps&) = delete;
+  EventSteps& operator=(const EventSteps&) = delete;
   bool empty() const { return schedule_.empty() && jumps_.empty(); }
   // The steps up to this one end, or can be sampled, in the ordinary way.
-  std::int64_t next_due() const;
-  std::string chatter() const { return schedule_.chatter(); }
-  std::int64_t events() const { return events_; }
-  std::optional<double> ended() const { return ended_; }
+  std::int64_t next_due() const { return tellegen_events_due(&events_); }
+  std::string chatter() const { return chatter_text(*problem_.system, events_.schedule); }
+  std::int64_t events() const { return now_.events; }
+  std::optional<double> ended() const {
+    return now_.ended ? std::optional(now_.ended_at) : std::optional<double>();
+  }
 
   // After an event, steps until the formula has its past; restart() takes one of them, to t.
-  bool restarting() const { return restarting_ > 0; }
-  bool restart(double t);
+  bool restarting() const { return now_.restarting > 0; }
+  bool restart(double t) { return tellegen_restart(&events_, t) != 0; }
   // Before a step to t: whether a source jumps in it. Then jump() takes it, to the jump and on; `scheme`:
   // what it would be taken with.
-  bool jumps(double t);
+  bool jumps(double t) { return tellegen_jumps(&events_, t) != 0; }
   bool jump(std::int64_t index, const Scheme& scheme, double t);
   // After any step to t: whether it is to be done again in parts; else keep() it.
-  bool again(double t);
+  bool again(double t) { return tellegen_again(&events_, t) != 0; }
   bool keep(const Scheme& scheme, double t);
   // Does it again; `index`: its number. False where a step did not converge. The run may have ended.
-  bool locate(std::int64_t index, double t);
+  bool locate(std::int64_t index, double t) { return tellegen_locate(&events_, index, t) != 0; }
   // Once the outputs at the end of step `index` are taken: discrete variables change, and those that then
   // want to. True where the formula begins anew.
-  bool update(std::int64_t index, double t);
+  bool update(std::int64_t index, double t) { return tellegen_update(&events_, index, t) != 0; }
+
+  // As data for a target, before the first step; registers are the executor's to add.
+  StepCode code() const;
 
  private:
-  bool wants_change(double t);
-  bool ends() const;
-  bool in_parts(std::int64_t index, double t);
-  bool take_updates(std::int64_t index, double t);
-  bool take_stages(double t, bool keep);
-  void forget_stage();
-  bool look_behind_jump(double t);
-  void follow(double t);
-  void tell(double t);
+  Scheme scheme_of(int formula, double length) const;
   void find_timed();
   bool timed_change(double t);
-  double first_timed(double t, double before, double to);
+  void connect();
 
   const Problem& problem_;
   const MethodPlan& plan_;
@@ -108,20 +110,16 @@ class EventSteps {
   StepState begin_;
   Schedule schedule_;
   SourceJumps jumps_;
+  Scheme own_{};  // what the caller takes a step with
   std::vector<double> updates_, before_;
-  std::vector<int> taken_;
   // Updates that are functions of time and discrete variables alone.
   Program timed_;
   std::vector<double> timed_registers_;
-  std::vector<int> timed_inputs_, timed_of_;  // discrete variables: inputs after t, and roots
-  std::vector<double> timed_low_, timed_high_, timed_between_;  // what decides them, around a change
+  std::vector<int> timed_inputs_, timed_of_;   // discrete variables: inputs after t, and roots
+  std::vector<double> quantities_, deciding_;  // what decides them: now, and for the search
   std::vector<char> is_timed_;
-  bool follows_ = false;  // there are variables that follow at once
-  bool located_ = false, first_order_ = false, restarted_ = false, staged_ = false;
-  bool jumped_ = false;  // a source jumps at the end of this step, whose values are those before
-  int restarting_ = 0;
-  std::int64_t events_ = 0;
-  std::optional<double> ended_;
+  tellegen_event_state now_{};
+  tellegen_events events_{};
 };
 
 }  // namespace tellegen

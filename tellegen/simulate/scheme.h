@@ -13,6 +13,8 @@
 
 #include <array>
 
+#include "runtime/tellegen_events.h"
+
 namespace tellegen {
 
 struct Scheme {
@@ -36,7 +38,7 @@ inline Scheme bdf(int order, double h) {
 }
 inline Scheme trapezoidal(double h) { return {1, true, 2 / h, {-2 / h, 0, 0}, -1}; }
 
-inline constexpr double sdirk_node = 0.29289321881345254;  // 1 - 1/sqrt(2): where the first stage ends
+inline constexpr double sdirk_node = TELLEGEN_SDIRK_NODE;  // where the first stage ends
 // The second stage looks past the first, at the value before it, and uses its rate.
 inline Scheme sdirk(int stage, double h) {
   const double alpha = 1 / (sdirk_node * h);

@@ -70,6 +70,11 @@ SourceJumps::SourceJumps(const EquationSystem& system, double step, double stop,
           if (depends_on(choice, time_)) source.choices.push_back(choice);
         }
       if (source.choices.empty()) continue;
+      for (Expr s : symbols_of(source.choices))
+        if (const auto found = slot.find(s); found != slot.end())
+          for (std::int32_t m = 0; m < group.size(); ++m)
+            deciding_.push_back(
+                {static_cast<std::int32_t>(&group - system.groups.data()), found->second, m, -1});
       std::vector<int> used;
       for (Expr s : symbols_of(std::span(&part, 1)))
         if (const auto found = slot.find(s); found != slot.end()) used.push_back(found->second);

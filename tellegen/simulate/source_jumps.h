@@ -8,9 +8,11 @@
 #pragma once
 
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "tellegen/equations/system.h"
+#include "tellegen/program/step_code.h"
 
 namespace tellegen {
 
@@ -23,7 +25,8 @@ class SourceJumps {
   double next() const { return next_; }  // when one may jump; infinity: never again
   bool jumps() const;                    // whether one does, at next()
   void pass();                           // next() is behind
-  double before(double t) const;         // a time so little before t that only a jump at t tells
+  std::span<const StepCode::Number> deciding() const { return deciding_; }  // numbers that say when
+  double before(double t) const;  // a time so little before t that only a jump at t tells
 
  private:
   // A function of time alone in the equations of one component.
@@ -42,6 +45,7 @@ class SourceJumps {
   double step_;
   bool kinks_;
   std::vector<Source> sources_;
+  std::vector<StepCode::Number> deciding_;
   double next_ = std::numeric_limits<double>::infinity();
 };
 

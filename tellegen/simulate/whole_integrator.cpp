@@ -86,8 +86,13 @@ bool WholeIntegrator::restart() {
 }
 
 StepCode WholeIntegrator::step_code() const {
-  if (!events_->empty()) return {.refused = "it has events: something switches, is sampled or jumps"};
   StepCode code;
+  if (!events_->empty()) {
+    code = events_->code();
+    if (!code.refused.empty()) return code;
+    code.events->start_steps = starting_;
+    step_->add_registers(*code.events);
+  }
   const auto add = [&](const WholeStep& step) {
     StepCode::Part part = step.part(control_);
     std::vector<std::int32_t> held = std::move(part.inputs);

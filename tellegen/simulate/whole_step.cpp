@@ -702,6 +702,25 @@ std::vector<RegisterCopy> WholeStep::hand_over(const WholeStep& next) const {
   return copies;
 }
 
+void WholeStep::add_registers(StepCode::Events& events) const {
+  const Registers& r = registers_;
+  events.formula = {r.alpha, r.past[0], r.past[1], r.past[2], r.past_rate, r.step};
+  const auto add = [&](const std::vector<std::int32_t>& from, const std::vector<std::int32_t>& to) {
+    events.stored.insert(events.stored.end(), from.begin(), from.end());
+    events.loaded.insert(events.loaded.end(), to.begin(), to.end());
+  };
+  for (const auto& values : r.value) add(values, values);
+  events.values = static_cast<std::int32_t>(r.value[0].size());
+  add(r.rate, r.rate);
+  add(r.iterate_sources, r.iterates);
+  add(r.previous_sources, r.previous);
+  events.held_registers = r.held;
+  events.updates = r.updates;
+  for (const std::int32_t held : r.held)
+    events.factor.push_back(loop_.program().inputs[held].section == 0 ? 1 : 0);
+  loop_.add_counters(events);
+}
+
 bool WholeStep::restart(const Network& network, const StepState& state) {
   double* r = loop_.registers();
   for (const Number& n : numbers_) {

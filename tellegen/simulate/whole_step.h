@@ -31,6 +31,7 @@ class WholeStep {
   StepLoop& loop() { return loop_; }
   StepCode::Part part(const StepLoopControl& control) const;
   std::vector<RegisterCopy> hand_over(const WholeStep& next) const;  // as store() and load() do it
+  void add_registers(StepCode::Events& events) const;
   void load(const StepState& state);
   void store(StepState& state) const;
   // With StepOptions::events only:

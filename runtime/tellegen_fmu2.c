@@ -1,0 +1,171 @@
+/* The functions of FMI 2.0 for a model: co-simulation. */
+#include "tellegen_fmi2.h"
+#include "tellegen_fmu.h"
+
+static void fmu_report(fmu_instance* fmu, int error, const char* message) {
+  const fmi2CallbackFunctions* callbacks = (const fmi2CallbackFunctions*)fmu->logger;
+  if (callbacks && callbacks->logger && (error || fmu->logging))
+    callbacks->logger(fmu->environment, fmu->name, error ? fmi2Error : fmi2OK,
+                      error ? "logStatusError" : "logEvents", "%s", message);
+}
+
+static fmi2Status done(int good) { return good ? fmi2OK : fmi2Error; }
+
+#define FUNCTION(name, ...) FMI2_EXPORT fmi2Status FMI2(name)(fmi2Component instance, __VA_ARGS__)
+#define PLAIN_FUNCTION(name) FMI2_EXPORT fmi2Status FMI2(name)(fmi2Component instance)
+
+FMI2_EXPORT const char* FMI2(GetTypesPlatform)(void) { return "default"; }
+FMI2_EXPORT const char* FMI2(GetVersion)(void) { return "2.0"; }
+
+FUNCTION(SetDebugLogging, fmi2Boolean on, size_t count, const fmi2String categories[]) {
+  fmu_instance* fmu = (fmu_instance*)instance;
+  size_t k;
+  fmu->logging = on && count == 0;
+  for (k = 0; k < count; ++k) {
+    if (strcmp(categories[k], "logEvents") == 0)
+      fmu->logging = on;
+    else if (strcmp(categories[k], "logStatusError") != 0)
+      return fmi2Error;
+  }
+  return fmi2OK;
+}
+
+FMI2_EXPORT fmi2Component FMI2(Instantiate)(fmi2String name, fmi2Type type, fmi2String token,
+                                            fmi2String resources, const fmi2CallbackFunctions* callbacks,
+                                            fmi2Boolean visible, fmi2Boolean logging) {
+  fmu_instance* fmu = type == fmi2CoSimulation ? fmu_new(name, token) : 0;
+  (void)resources, (void)visible;
+  if (!fmu) {
+    if (callbacks && callbacks->logger)
+      callbacks->logger(callbacks->componentEnvironment, name, fmi2Error, "logStatusError",
+                        "no co-simulation, a GUID of another model, or memory is short");
+    return 0;
+  }
+  fmu->environment = callbacks ? callbacks->componentEnvironment : 0;
+  fmu->logger = (void*)(size_t)callbacks;
+  fmu->logging = logging;
+  return fmu;
+}
+
+FMI2_EXPORT void FMI2(FreeInstance)(fmi2Component instance) { fmu_free((fmu_instance*)instance); }
+
+FUNCTION(SetupExperiment, fmi2Boolean tolerance_defined, fmi2Real tolerance, fmi2Real start,
+         fmi2Boolean stop_defined, fmi2Real stop) {
+  (void)tolerance_defined, (void)tolerance, (void)stop_defined, (void)stop;
+  if (start == 0.0) return fmi2OK;
+  fmu_report((fmu_instance*)instance, 1, "the model starts at t = 0, not at another time");
+  return fmi2Error;
+}
+PLAIN_FUNCTION(EnterInitializationMode) { return done(fmu_begin((fmu_instance*)instance, 0.0)); }
+PLAIN_FUNCTION(ExitInitializationMode) { return done(fmu_begun((fmu_instance*)instance)); }
+PLAIN_FUNCTION(Terminate) {
+  ((fmu_instance*)instance)->now.phase = FMU_TERMINATED;
+  return fmi2OK;
+}
+PLAIN_FUNCTION(Reset) {
+  fmu_start(&((fmu_instance*)instance)->now);
+  return fmi2OK;
+}
+
+FUNCTION(GetReal, const fmi2ValueReference references[], size_t count, fmi2Real values[]) {
+  return done(fmu_get((fmu_instance*)instance, references, count, values));
+}
+FUNCTION(SetReal, const fmi2ValueReference references[], size_t count, const fmi2Real values[]) {
+  return done(fmu_set((fmu_instance*)instance, references, count, values));
+}
+
+/* There are no variables of other types. */
+#define NO_VARIABLES(type)                                                                              \
+  FUNCTION(Get##type, const fmi2ValueReference references[], size_t count, fmi2##type values[]) {       \
+    (void)instance, (void)references, (void)values;                                                     \
+    return done(count == 0);                                                                            \
+  }                                                                                                     \
+  FUNCTION(Set##type, const fmi2ValueReference references[], size_t count, const fmi2##type values[]) { \
+    (void)instance, (void)references, (void)values;                                                     \
+    return done(count == 0);                                                                            \
+  }
+NO_VARIABLES(Integer)
+NO_VARIABLES(Boolean)
+NO_VARIABLES(String)
+
+FUNCTION(GetFMUstate, fmi2FMUstate* state) { return done(fmu_get_state((fmu_instance*)instance, state)); }
+FUNCTION(SetFMUstate, fmi2FMUstate state) {
+  if (!state) return fmi2Error;
+  memcpy(&((fmu_instance*)instance)->now, state, sizeof(fmu_data));
+  return fmi2OK;
+}
+FUNCTION(FreeFMUstate, fmi2FMUstate* state) {
+  (void)instance;
+  if (state) free(*state), *state = 0;
+  return fmi2OK;
+}
+FUNCTION(SerializedFMUstateSize, fmi2FMUstate state, size_t* size) {
+  (void)instance, (void)state;
+  *size = sizeof(fmu_data);
+  return fmi2OK;
+}
+FUNCTION(SerializeFMUstate, fmi2FMUstate state, fmi2Byte bytes[], size_t size) {
+  (void)instance;
+  if (!state || size < sizeof(fmu_data)) return fmi2Error;
+  memcpy(bytes, state, sizeof(fmu_data));
+  return fmi2OK;
+}
+FUNCTION(DeSerializeFMUstate, const fmi2Byte bytes[], size_t size, fmi2FMUstate* state) {
+  (void)instance;
+  if (size != sizeof(fmu_data)) return fmi2Error;
+  if (!*state) *state = malloc(sizeof(fmu_data));
+  if (!*state) return fmi2Error;
+  memcpy(*state, bytes, sizeof(fmu_data));
+  return fmi2OK;
+}
+
+FUNCTION(DoStep, fmi2Real from, fmi2Real length, fmi2Boolean no_going_back) {
+  int status;
+  (void)no_going_back;
+  if (length < 0.0) return fmi2Error;
+  status = fmu_step((fmu_instance*)instance, from + length);
+  return status == 2 ? fmi2Discard : done(status == 0);
+}
+FUNCTION(GetRealStatus, fmi2StatusKind kind, fmi2Real* value) {
+  if (kind != fmi2LastSuccessfulTime) return fmi2Discard;
+  *value = ((fmu_instance*)instance)->now.values[0];
+  return fmi2OK;
+}
+FUNCTION(GetBooleanStatus, fmi2StatusKind kind, fmi2Boolean* value) {
+  if (kind != fmi2Terminated) return fmi2Discard;
+  *value = ((fmu_instance*)instance)->now.over;
+  return fmi2OK;
+}
+
+/* What this FMU does not offer. */
+PLAIN_FUNCTION(CancelStep) {
+  (void)instance;
+  return fmi2Error;
+}
+FUNCTION(GetStatus, fmi2StatusKind kind, fmi2Status* value) {
+  (void)instance, (void)kind, (void)value;
+  return fmi2Discard;
+}
+FUNCTION(GetIntegerStatus, fmi2StatusKind kind, fmi2Integer* value) {
+  (void)instance, (void)kind, (void)value;
+  return fmi2Discard;
+}
+FUNCTION(GetStringStatus, fmi2StatusKind kind, fmi2String* value) {
+  (void)instance, (void)kind, (void)value;
+  return fmi2Discard;
+}
+FUNCTION(GetDirectionalDerivative, const fmi2ValueReference unknowns[], size_t n,
+         const fmi2ValueReference knowns[], size_t m, const fmi2Real seed[], fmi2Real sensitivity[]) {
+  (void)instance, (void)unknowns, (void)n, (void)knowns, (void)m, (void)seed, (void)sensitivity;
+  return fmi2Error;
+}
+FUNCTION(SetRealInputDerivatives, const fmi2ValueReference references[], size_t count,
+         const fmi2Integer orders[], const fmi2Real values[]) {
+  (void)instance, (void)references, (void)count, (void)orders, (void)values;
+  return fmi2Error;
+}
+FUNCTION(GetRealOutputDerivatives, const fmi2ValueReference references[], size_t count,
+         const fmi2Integer orders[], fmi2Real values[]) {
+  (void)instance, (void)references, (void)count, (void)orders, (void)values;
+  return fmi2Error;
+}

@@ -1,0 +1,62 @@
+// A model on its way to C: what the files of an export have in common.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tellegen/deploy/c_parameters.h"
+#include "tellegen/deploy/zip_file.h"
+
+namespace tellegen {
+
+struct CModel {
+  const Model& model;
+  Simulation& simulation;
+  std::string name;  // of files and functions
+  StepCode code;
+  CParameters parameters;
+  std::vector<std::string> outputs, inputs;  // members
+  std::vector<double> first;                 // outputs at t = 0
+
+  const Problem& problem() const { return simulation.problem(); }
+  const StepCode::Part& last() const { return code.parts.back(); }
+  bool settable() const { return !parameters.settings.empty(); }
+  bool has_pivots(std::size_t part) const { return settable() && !code.parts[part].pivots.roots.empty(); }
+  const ModelParameter& parameter(const CParameters::Setting& s) const {
+    return model.parameters[static_cast<std::size_t>(s.parameter)];
+  }
+  std::string part_prefix(std::size_t part) const;  // of its functions
+  std::string part_file(std::size_t part) const;    // NAME_part0.c
+  std::string pivot_file(std::size_t part) const;   // NAME_pivot0.c
+  std::vector<std::string> sources() const;         // files to compile
+  std::string inputs_parameter() const;             // ", const NAME_inputs* u", or nothing
+  std::string input_unit(std::size_t input) const;
+  double input_start(std::size_t input) const;
+};
+
+// Throws ModelError (T420) where the run is not made of equal steps.
+CModel make_c_model(const Model& model, Simulation& simulation, const std::string& name);
+
+std::vector<ExportedFile> c_code_files(const CModel& m);  // all that is compiled, and what it includes
+
+// The files, by subject.
+std::string c_header(const CModel& m);          // NAME.h
+std::string c_main_functions(const CModel& m);  // NAME.c
+std::string c_part(const CModel& m, std::size_t part);
+std::string c_pivots(const CModel& m, std::size_t part);
+std::string c_numbers(const CModel& m);  // how registers follow from parameters
+
+// Where there are events: what stands in the state, what stands before the functions, and these.
+std::string c_event_state(const CModel& m);
+std::string c_event_tables(const CModel& m);
+std::string c_event_functions(const CModel& m);
+std::size_t c_event_bytes(const CModel& m);
+
+// What belongs to an export beside the code.
+std::string c_test_vector(const CModel& m, std::int64_t steps);  // takes them
+std::string c_replay(const CModel& m);
+std::string c_cmake(const CModel& m);
+struct CExport;
+std::string c_readme(const CModel& m, const CExport& result);
+
+}  // namespace tellegen

@@ -1,0 +1,274 @@
+// NAME.h and NAME.c: structures with the model's names, and the functions that a program calls.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "tellegen/deploy/c_model.h"
+#include "tellegen/deploy/c_names.h"
+#include "tellegen/program/compile.h"
+#include "tellegen/symbolic/print.h"
+
+namespace tellegen {
+
+std::string CModel::part_prefix(std::size_t part) const { return fmt::format("{}_part{}_", name, part); }
+std::string CModel::part_file(std::size_t part) const { return fmt::format("{}_part{}.c", name, part); }
+std::string CModel::pivot_file(std::size_t part) const { return fmt::format("{}_pivot{}.c", name, part); }
+std::string CModel::inputs_parameter() const {
+  return inputs.empty() ? "" : fmt::format(", const {}_inputs* u", name);
+}
+
+std::vector<std::string> CModel::sources() const {
+  std::vector<std::string> files{name + ".c"};
+  for (std::size_t k = 0; k < code.parts.size(); ++k) {
+    files.push_back(part_file(k));
+    if (has_pivots(k)) files.push_back(pivot_file(k));
+  }
+  if (settable()) files.push_back(name + "_numbers.c");
+  return files;
+}
+
+std::string CModel::input_unit(std::size_t input) const {
+  const std::string& called = problem().options.external[input];
+  const auto found = std::find_if(model.inputs.begin(), model.inputs.end(),
+                                  [&](const ModelInput& i) { return i.name == called; });
+  return found == model.inputs.end() ? "" : found->unit;
+}
+
+double CModel::input_start(std::size_t input) const {
+  return problem().initial.held[static_cast<std::size_t>(problem().external[input])];
+}
+
+namespace {
+
+std::string unit_comment(const std::string& unit, const std::string& summary = "") {
+  std::string text = unit.empty() ? "" : fmt::format("SI unit of {}", unit);
+  if (!summary.empty()) text += (text.empty() ? "" : "; ") + summary;
+  return text.empty() ? "" : fmt::format("  /* {} */", c_comment(text));
+}
+
+std::string structure(const CModel& m, const char* what, const std::vector<std::string>& lines) {
+  if (lines.empty()) return {};
+  std::string out = "typedef struct {\n";
+  for (const std::string& line : lines) out += "  " + line + "\n";
+  return out + fmt::format("}} {}_{};\n\n", m.name, what);
+}
+
+std::string structures(const CModel& m) {
+  std::string out;
+  std::vector<std::string> lines;
+  for (const CParameters::Setting& s : m.parameters.settings)
+    lines.push_back(
+        fmt::format("double {};{}", s.member, unit_comment(m.parameter(s).unit, m.parameter(s).summary)));
+  out += structure(m, "parameters", lines);
+  lines.clear();
+  for (std::size_t k = 0; k < m.inputs.size(); ++k)
+    lines.push_back(fmt::format("double {};{}", m.inputs[k], unit_comment(m.input_unit(k))));
+  out += structure(m, "inputs", lines);
+  lines.clear();
+  for (std::size_t k = 0; k < m.outputs.size(); ++k)
+    lines.push_back(fmt::format("double {};{}", m.outputs[k], unit_comment(m.simulation.outputs()[k].unit)));
+  out += structure(m, "outputs", lines);
+  lines.clear();
+  if (m.settable()) lines.push_back(fmt::format("{}_parameters parameters;", m.name));
+  for (std::size_t k = 0; k < m.code.parts.size(); ++k)
+    lines.push_back(fmt::format("double w{}[{}];", k, m.code.parts[k].registers.size()));
+  lines.push_back(m.code.events ? c_event_state(m) : "int part;");
+  return out + structure(m, "state", lines);
+}
+
+std::string init_function(const CModel& m) {
+  std::string out =
+      fmt::format("\nvoid {0}_init({0}_state* s, {0}_outputs* y) {{\n  memset(s, 0, sizeof *s);\n", m.name);
+  for (std::size_t k = 0; k < m.code.parts.size(); ++k)
+    out += fmt::format("  memcpy(s->w{0}, {1}start, sizeof s->w{0});\n", k, m.part_prefix(k));
+  for (const CParameters::Setting& s : m.parameters.settings)
+    out += fmt::format("  s->parameters.{} = {};\n", s.member, c_number(m.parameter(s).number));
+  if (m.code.events) out += "  start_run(s);\n";
+  out += "  if (!y) return;\n";
+  for (std::size_t k = 0; k < m.outputs.size(); ++k)
+    out += fmt::format("  y->{} = {};\n", m.outputs[k], c_number(m.first[k]));
+  return out + "}\n";
+}
+
+// A number from outside may be in factors that are computed once.
+std::string take_inputs(const CModel& m, std::size_t k) {
+  const StepCode::Part& part = m.code.parts[k];
+  std::string out = fmt::format("\nstatic void take_inputs{}(double* w, const {}_inputs* u) {{\n", k, m.name);
+  std::string changed, factors;
+  for (std::size_t i = 0; i < m.inputs.size(); ++i) {
+    const std::string differs = fmt::format("w[{}] != u->{}", part.inputs[i], m.inputs[i]);
+    changed += (changed.empty() ? "" : " || ") + differs;
+    if (part.procedure.program.section_of[part.inputs[i]] == 0)
+      factors += (factors.empty() ? "" : " || ") + differs;
+  }
+  out += fmt::format("  if (!({})) return;\n  {{\n", changed);
+  if (!factors.empty()) out += fmt::format("    const int factors = {};\n", factors);
+  for (std::size_t i = 0; i < m.inputs.size(); ++i)
+    out += fmt::format("    w[{}] = u->{};\n", part.inputs[i], m.inputs[i]);
+  out += fmt::format("    w[{}] = 1.0;\n", part.counters.renew);
+  if (!factors.empty()) out += fmt::format("    if (factors) {}prepare(w, 0, 0);\n", m.part_prefix(k));
+  return out + "  }\n}\n";
+}
+
+std::string run_part(const CModel& m, std::size_t k) {
+  const StepCode::Part& part = m.code.parts[k];
+  const bool is_last = k + 1 == m.code.parts.size();
+  std::string out =
+      is_last ? "  if (steps > 0) {\n" : fmt::format("  while (s->part == {} && steps > 0) {{\n", k);
+  if (!m.inputs.empty()) out += fmt::format("    take_inputs{0}(s->w{0}, u);\n", k);
+  out += fmt::format(
+      "    out = row;\n    s->w{0}[{1}] = s->w{0}[{2}] = {3};\n    s->w{0}[{4}] = 0.0;\n"
+      "    if ({5}run(s->w{0}, 0, &out) != 0) return 1;\n",
+      k, part.counters.left, part.counters.stride, is_last ? "(double)steps" : "1.0", part.counters.phase,
+      m.part_prefix(k));
+  if (!is_last) {
+    out += fmt::format("    --steps;\n    if (s->w{}[{}] == {:.1f}) {{\n", k, part.counters.index,
+                       static_cast<double>(part.steps));
+    for (const RegisterCopy& c : part.hand_over)
+      out += fmt::format("      s->w{}[{}] = s->w{}[{}];\n", k + 1, c.target, k, c.source);
+    out += fmt::format("      s->part = {};\n    }}\n", k + 1);
+  }
+  return out + "  }\n";
+}
+
+std::string run_functions(const CModel& m) {
+  std::string out;
+  for (std::size_t k = 0; k < m.code.parts.size() && !m.inputs.empty(); ++k) out += take_inputs(m, k);
+  out += fmt::format(
+      "\nint {0}_run({0}_state* s{1}, long steps, {0}_outputs* y) {{\n"
+      "  double row[{2}], *out = row;\n  if (steps <= 0) return 0;\n",
+      m.name, m.inputs_parameter(), m.outputs.size());
+  for (std::size_t k = 0; k < m.code.parts.size(); ++k) out += run_part(m, k);
+  out += "  if (!y) return 0;\n";
+  for (std::size_t k = 0; k < m.outputs.size(); ++k)
+    out += fmt::format("  y->{} = row[{}];\n", m.outputs[k], k);
+  out += "  return 0;\n}\n";
+  std::string index = fmt::format("s->w{}[{}]", m.code.parts.size() - 1, m.last().counters.index);
+  if (m.code.parts.size() > 1)
+    index = fmt::format("(s->part == 0 ? s->w0[{}] : {})", m.code.parts[0].counters.index, index);
+  return out + fmt::format("\ndouble {0}_time(const {0}_state* s) {{ return {1} * {2}; }}\n", m.name,
+                           c_number(m.problem().step), index);
+}
+
+std::string set_function(const CModel& m) {
+  std::string out = fmt::format(
+      "\nint {0}_set_parameters({0}_state* s, const {0}_parameters* p) {{\n"
+      "  const {0}_state before = *s;\n  double numbers[{1}], *out = numbers;\n",
+      m.name, std::max<std::size_t>(1, m.parameters.followed.size()));
+  out += fmt::format("  double given[{}];\n", m.parameters.settings.size());
+  for (std::size_t k = 0; k < m.parameters.settings.size(); ++k)
+    out += fmt::format("  given[{}] = p->{};\n", k, m.parameters.settings[k].member);
+  out += fmt::format("  {}_numbers_of(given, 0, &out);\n", m.name);
+  for (std::size_t k = 0; k < m.parameters.followed.size(); ++k)
+    out += fmt::format("  s->w{}[{}] = numbers[{}];\n", m.parameters.followed[k].part,
+                       m.parameters.followed[k].reg, k);
+  for (std::size_t k = 0; k < m.code.parts.size(); ++k) {
+    if (m.has_pivots(k))
+      out += fmt::format(
+          "  {{\n    double pivot, *to = &pivot;\n    {}pivot(s->w{}, 0, &to);\n"
+          "    if (!(pivot > 1e-6)) {{\n      *s = before;\n      return 1;\n    }}\n  }}\n",
+          m.part_prefix(k), k);
+    out += fmt::format("  {}prepare(s->w{}, 0, 0);\n  s->w{}[{}] = 1.0;\n", m.part_prefix(k), k, k,
+                       m.code.parts[k].counters.renew);
+  }
+  if (m.code.events) out += "  s->run.renew = 1;\n";
+  return out + "  s->parameters = *p;\n  return 0;\n}\n";
+}
+
+}  // namespace
+
+std::string c_header(const CModel& m) {
+  std::string guard = m.name;
+  std::transform(guard.begin(), guard.end(), guard.begin(), [](unsigned char c) { return std::toupper(c); });
+  std::string out = fmt::format(
+      "/* {0}, {1} with steps of {2:g} s. All numbers are in SI units.\n"
+      "   Printed by Tellegen; {3}.c says how to use it. */\n"
+      "#ifndef {4}_H\n#define {4}_H\n\n#include <stddef.h>\n{5}\n#ifdef __cplusplus\nextern \"C\" "
+      "{{\n#endif\n\n",
+      c_comment(m.model.name), m.problem().options.method, m.problem().step, m.name, guard,
+      m.code.events ? "\n#include \"tellegen_steps.h\"\n" : "");
+  out += structures(m);
+  out += fmt::format(
+      "/* The state at t = 0, with the model's numbers, and the outputs there (y may be 0). */\n"
+      "void {0}_init({0}_state* s, {0}_outputs* y);\n"
+      "/* One step, or several; the outputs after the last. 0, or 1 where Newton's iteration did not "
+      "converge:\n"
+      "   go on from a state that was saved, or with shorter steps.{2} */\n"
+      "int {0}_step({0}_state* s{1}, {0}_outputs* y);\n"
+      "int {0}_run({0}_state* s{1}, long steps, {0}_outputs* y);\n"
+      "double {0}_time(const {0}_state* s);\n",
+      m.name, m.inputs_parameter(),
+      m.code.events ? " 2 where the run is over: at a\n   condition that ends it, or where the model no "
+                      "longer knows when its sources jump."
+                    : "");
+  if (m.settable())
+    out += fmt::format(
+        "/* From the next step on; the state stays. 0, or 1 where the equations cannot be solved with "
+        "these\n"
+        "   numbers in the order in which they are solved here: then nothing has changed. */\n"
+        "int {0}_set_parameters({0}_state* s, const {0}_parameters* p);\n",
+        m.name);
+  return out + fmt::format(
+                   "/* A state is plain bytes: sizeof({0}_state) of them. */\n"
+                   "void {0}_save(const {0}_state* s, void* to);\n"
+                   "void {0}_restore({0}_state* s, const void* from);\n\n"
+                   "#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
+                   m.name);
+}
+
+std::string c_main_functions(const CModel& m) {
+  std::string out = fmt::format(
+      "/* {0}.\n\n     {1}_state s;\n     {1}_outputs y;\n     {1}_init(&s, &y);\n"
+      "     for (;;)\n       if ({1}_step(&s{2}, &y) != 0) break;\n*/\n#include \"{1}.h\"\n\n"
+      "#include <string.h>\n\n",
+      c_comment(m.model.name), m.name, m.inputs.empty() ? "" : ", &u");
+  const std::string declared = "(double* w, const double** in, double** out);\n";
+  for (std::size_t k = 0; k < m.code.parts.size(); ++k) {
+    for (const char* entry : {"prepare", "run"})
+      out += fmt::format("int {}{}", m.part_prefix(k), entry) + declared;
+    if (m.has_pivots(k)) out += fmt::format("int {}pivot", m.part_prefix(k)) + declared;
+    out +=
+        fmt::format("extern const double {}start[{}];\n", m.part_prefix(k), m.code.parts[k].registers.size());
+  }
+  if (m.settable()) out += fmt::format("int {}_numbers_of", m.name) + declared;
+  if (m.code.events) out += c_event_tables(m);
+  out += init_function(m);
+  out += m.code.events ? c_event_functions(m) : run_functions(m);
+  out += fmt::format("\nint {0}_step({0}_state* s{1}, {0}_outputs* y) {{ return {0}_run(s{2}, 1, y); }}\n",
+                     m.name, m.inputs_parameter(), m.inputs.empty() ? "" : ", u");
+  if (m.settable()) out += set_function(m);
+  return out + fmt::format(
+                   "\nvoid {0}_save(const {0}_state* s, void* to) {{ memcpy(to, s, sizeof *s); }}\n"
+                   "void {0}_restore({0}_state* s, const void* from) {{ memcpy(s, from, sizeof *s); }}\n",
+                   m.name);
+}
+
+std::string c_part(const CModel& m, std::size_t k) {
+  const StepCode::Part& part = m.code.parts[k];
+  Procedure procedure = part.procedure;
+  std::erase_if(procedure.entries, [](const Entry& e) { return e.name != "prepare" && e.name != "run"; });
+  std::string out = "#include \"tellegen_math.h\"\n\n" + c_source(procedure, m.part_prefix(k));
+  out += fmt::format("\nextern const double {0}start[{1}];\nconst double {0}start[{1}] = {{\n",
+                     m.part_prefix(k), part.registers.size());
+  for (double v : part.registers) out += "  " + c_number(v) + ",\n";
+  return out + "};\n";
+}
+
+std::string c_pivots(const CModel& m, std::size_t k) {
+  Procedure pivots{.program = m.code.parts[k].pivots};
+  pivots.entries = {{"pivot", {run_section(0), emit({pivots.program.roots[0]})}}};
+  return "#include \"tellegen_math.h\"\n\n" + c_source(pivots, m.part_prefix(k));
+}
+
+std::string c_numbers(const CModel& m) {
+  std::vector<ProgramInput> inputs;
+  for (const CParameters::Setting& s : m.parameters.settings) inputs.push_back({m.parameter(s).symbol, 0});
+  std::vector<ProgramRoot> roots;
+  for (const CParameters::Followed& f : m.parameters.followed) roots.push_back({f.value, 0});
+  Procedure procedure{.program = make_program(*m.model.pool, inputs, {}, roots, 1)};
+  procedure.entries = {{"numbers_of", {run_section(0), emit(procedure.program.roots)}}};
+  return "#include \"tellegen_math.h\"\n\n" + c_source(procedure, m.name + "_");
+}
+
+}  // namespace tellegen

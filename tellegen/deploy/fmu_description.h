@@ -1,0 +1,31 @@
+// The texts of an FMU that are not code: modelDescription.xml, buildDescription.xml, documentation.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tellegen/deploy/c_model.h"
+
+namespace tellegen {
+
+struct FmuVariable {
+  std::string name, unit, summary;
+  enum class Role { time, parameter, input, output } role;
+  double start = 0.0;  // of parameters and inputs
+};
+
+struct FmuDescription {
+  int version = 3;                     // of FMI
+  std::string token;                   // that tells this model from others
+  std::vector<FmuVariable> variables;  // in the order of their value references
+};
+
+// Time, parameters, inputs, outputs; no name twice.
+std::vector<FmuVariable> fmu_variables(const CModel& m);
+
+std::string fmu_model_description(const CModel& m, const FmuDescription& fmu,
+                                  const std::vector<std::string>& sources);
+std::string fmu_build_description(const CModel& m, const std::vector<std::string>& sources);
+std::string fmu_documentation(const CModel& m, const FmuDescription& fmu);
+
+}  // namespace tellegen
