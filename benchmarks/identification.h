@@ -1,5 +1,5 @@
-// tellegen benchmark identify: numbers with no starting values. The published start-up with noise and lost samples
-// against the Cramer-Rao bound, random induction machines, and the worked records of other models.
+// tellegen benchmark identify: numbers with no starting values. The published start-up with noise and lost
+// samples against the Cramer-Rao bound, random induction machines, and the worked records of other models.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,8 @@ const std::map<std::string, std::map<std::string, double>> tolerances{
     {"motor-free-acceleration", {{"i_a", 0.01}, {"i_b", 0.01}, {"i_c", 0.01}, {"T_e", 0.026}, {"w_r", 1e-2}}},
     {"generator-fault", {{"i_a", 12.9}, {"i_b", 12.9}, {"i_c", 12.9}, {"T_e", 3e4}, {"w_r", 1e-3}}},
     {"motor-sag", {{"i_a", 0.076}, {"i_b", 0.076}, {"i_c", 0.076}, {"T_e", 0.38}, {"w_r", 1e-2}}},
-    // Half a percent of each peak; the reference's torque is that of an interpolant (models/wrsm-mec/README.md).
+    // Half a percent of each peak; the reference's torque is that of an interpolant
+    // (models/wrsm-mec/README.md).
     {"wrsm-mec",
      {{"lambda_q", 1.2e-4},
       {"lambda_d", 2.2e-4},
