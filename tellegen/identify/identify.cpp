@@ -67,6 +67,17 @@ class Identifier {
     std::vector<char> negative;
     for (int u : unknowns_) negative.push_back(model_.unknowns[u].lower.value_or(0.0) < 0.0);
     result_.search = search_relations(relations, negative);
+    // Bounds tell which of two that could change places is meant.
+    std::stable_partition(result_.search.starts.begin(), result_.search.starts.end(),
+                          [&](const RelationStart& s) {
+                            for (std::size_t k = 0; k < unknowns_.size(); ++k) {
+                              const ModelUnknown& u = model_.unknowns[unknowns_[k]];
+                              if (s.numbers[k] < u.lower.value_or(s.numbers[k]) ||
+                                  s.numbers[k] > u.upper.value_or(s.numbers[k]))
+                                return false;
+                            }
+                            return true;
+                          });
     for (Expr pole : result_.search.poles) result_.poles.push_back(to_text(pole));
     result_.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     std::vector<std::string> missing;
