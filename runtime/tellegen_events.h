@@ -417,7 +417,9 @@ static inline int tellegen_look_behind_jump(tellegen_events* e, double t) {
     tellegen_forget_stage(e);
   else
     e->store(e->self, TELLEGEN_NOW);
-  return e->take(e->self, TELLEGEN_EULER, at, moment) && e->take(e->self, TELLEGEN_SHARPENED, at, moment);
+  /* Once for the rates; once more from there, so that values are where they were. */
+  return e->take(e->self, TELLEGEN_EULER, at, moment) && e->take(e->self, TELLEGEN_SHARPENED, at, moment) &&
+         e->take(e->self, TELLEGEN_SHARPENED, at, moment);
 }
 
 /* A step in which a source jumps: to the jump and on. */

@@ -24,7 +24,7 @@ struct Begin : testing::Test {
 TEST_F(Begin, every_starter_runs_and_nothing_is_overwritten) {
   const Ran list = run_program({"new"});
   ASSERT_EQ(list.code, 0);
-  for (const char* name : {"circuit", "thermal", "machine", "battery", "mechanism"}) {
+  for (const char* name : {"circuit", "thermal", "drive", "battery", "mechanism"}) {
     EXPECT_NE(list.out.find(name), std::string::npos);
     const std::string file = (folder / (std::string(name) + ".toml")).string();
     ASSERT_EQ(run_program({"new", name, file}).code, 0);

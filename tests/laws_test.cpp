@@ -495,11 +495,15 @@ TEST(RandomNetworks, give_the_same_by_every_way) {
       EXPECT_LT(largest_difference(a, exact, scale), 2e-3) << "bdf2 and exact";
     }
     if (has_adaptive()) {
+      o.step = 2e-5;  // where nothing damps an oscillation, longer steps have errors of their own
+      TestProblem finer(model, o, {});
+      WholeIntegrator fine(finer.problem, build_network(finer.system));
+      const Rows e = finer.rows(fine);
       o.tolerance = 1e-7;
       o.method = "adaptive";
       TestProblem q(model, o, {});
       const Rows d = q.rows(*make_adaptive(q.problem));
-      EXPECT_LT(largest_difference(a, d, scale), 5e-3) << "bdf2 and adaptive";
+      EXPECT_LT(largest_difference(e, d, scale), 5e-3) << "bdf2 and adaptive";
     }
   }
 }

@@ -62,6 +62,7 @@ class IteratedRk4 : public Integrator {
         updates_(held_.size()) {
     z_.assign(minimal_.problem.initial.x.begin(),
               minimal_.problem.initial.x.begin() + static_cast<long>(states_));
+    begin_ = z_;
     stage_ = z_;
     for (auto& k : slope_) k.assign(states_, 0.0);
     w_ = Eigen::Map<const Eigen::VectorXd>(minimal_.problem.initial.x.data() + states_,
@@ -231,7 +232,7 @@ class IteratedRk4 : public Integrator {
   bool take_to(double t, double end) {
     const int bisections = schedule_.empty() ? 0 : minimal_.problem.options.event_bisections;
     for (int events = 0;; ++events) {
-      begin_ = z_;
+      if (bisections > 0) begin_ = z_;
       if (!take(t, end - t)) return false;
       if (bisections == 0 || events == most_located) return true;
       if (!look(end)) return false;
