@@ -413,13 +413,16 @@ static inline void tellegen_forget_stage(tellegen_events* e) {
  * there. */
 static inline int tellegen_look_behind_jump(tellegen_events* e, double t) {
   const double moment = TELLEGEN_LOOK_AHEAD * e->schedule.step, at = t + 4.0 * DBL_EPSILON * t;
+  int round;
   if (e->now->staged)
     tellegen_forget_stage(e);
   else
     e->store(e->self, TELLEGEN_NOW);
-  /* Once for the rates; once more from there, so that values are where they were. */
-  return e->take(e->self, TELLEGEN_EULER, at, moment) && e->take(e->self, TELLEGEN_SHARPENED, at, moment) &&
-         e->take(e->self, TELLEGEN_SHARPENED, at, moment);
+  if (!e->take(e->self, TELLEGEN_EULER, at, moment)) return 0;
+  /* Once for the rates; then from there, with every round values are nearer to where they were. */
+  for (round = 0; round < 4; ++round)
+    if (!e->take(e->self, TELLEGEN_SHARPENED, at, moment)) return 0;
+  return 1;
 }
 
 /* A step in which a source jumps: to the jump and on. */
