@@ -102,9 +102,8 @@ static inline int tellegen_schedule_take(tellegen_schedule* s, int64_t index, co
 #define TELLEGEN_SDIRK_NODE 0.29289321881345254 /* 1 - 1/sqrt(2): where the first stage ends */
 
 /* What a step is taken with: the method's own formula or the one it starts with, as the caller knows;
- * backward Euler; the stages of a step of second order; the values of the step before with their rates from
- * the equations (simulate/scheme.h). */
-enum { TELLEGEN_OWN, TELLEGEN_EULER, TELLEGEN_STAGE_1, TELLEGEN_STAGE_2, TELLEGEN_SHARPENED };
+ * backward Euler; the stages of a step of second order. */
+enum { TELLEGEN_OWN, TELLEGEN_EULER, TELLEGEN_STAGE_1, TELLEGEN_STAGE_2 };
 
 /* Where values are put aside: what a step starts from, and what the step before it started from. */
 enum { TELLEGEN_NOW, TELLEGEN_BEGIN };
@@ -412,17 +411,12 @@ static inline void tellegen_forget_stage(tellegen_events* e) {
 /* The row at a jump, and what is sampled there, is of the values after it; tellegen_update() comes back from
  * there. */
 static inline int tellegen_look_behind_jump(tellegen_events* e, double t) {
-  const double moment = TELLEGEN_LOOK_AHEAD * e->schedule.step, at = t + 4.0 * DBL_EPSILON * t;
-  int round;
+  const double moment = TELLEGEN_LOOK_AHEAD * e->schedule.step;
   if (e->now->staged)
     tellegen_forget_stage(e);
   else
     e->store(e->self, TELLEGEN_NOW);
-  if (!e->take(e->self, TELLEGEN_EULER, at, moment)) return 0;
-  /* Once for the rates; then from there, with every round values are nearer to where they were. */
-  for (round = 0; round < 4; ++round)
-    if (!e->take(e->self, TELLEGEN_SHARPENED, at, moment)) return 0;
-  return 1;
+  return e->take(e->self, TELLEGEN_EULER, t + 4.0 * DBL_EPSILON * t, moment);
 }
 
 /* A step in which a source jumps: to the jump and on. */

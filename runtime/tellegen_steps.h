@@ -87,17 +87,14 @@ static inline void tellegen_use(tellegen_stepper* s, const double* formula, doub
 
 static inline void tellegen_formula(const tellegen_stepper* s, int formula, double length, double* c) {
   const double* own = s->run->starting > 0 ? s->model->start : s->model->own;
-  const double alpha = formula == TELLEGEN_EULER       ? 1 / length
-                       : formula == TELLEGEN_SHARPENED ? 1 / s->model->step
-                                                       : 1 / (TELLEGEN_SDIRK_NODE * length);
+  const double alpha = formula == TELLEGEN_EULER ? 1 / length : 1 / (TELLEGEN_SDIRK_NODE * length);
   int k;
   for (k = 0; k < TELLEGEN_FORMULA; ++k) c[k] = formula == TELLEGEN_OWN ? own[k] : 0.0;
   if (formula == TELLEGEN_OWN) return;
   c[0] = alpha;
   /* The second stage looks past the first, at the value before it, and uses its rate. */
-  c[formula == TELLEGEN_STAGE_2 || formula == TELLEGEN_SHARPENED ? 2 : 1] = -alpha;
+  c[formula == TELLEGEN_STAGE_2 ? 2 : 1] = -alpha;
   if (formula == TELLEGEN_STAGE_2) c[4] = -(1 - TELLEGEN_SDIRK_NODE) / TELLEGEN_SDIRK_NODE;
-  if (formula == TELLEGEN_SHARPENED) c[4] = 1.0;
 }
 
 static inline int tellegen_call_run(tellegen_stepper* s, double origin, double length, int64_t index,

@@ -56,8 +56,8 @@ struct EnergyBalance {
 // The largest error of a balance that is the method's own: one in a hundred for fixed steps (one in twenty
 // for backward Euler, which is of first order), a thousand tolerances for adaptive ones.
 double balance_bound(const SimulationOptions& options);
-// Of the powers: rounding, whatever the method. Rows at the instant of a jump have the rates of the
-// equations, not differences over that instant.
+// Of the powers: rounding, whatever the method. Of a variable step, rows at the instant of a jump have the
+// rates of the equations, not differences over that instant.
 double power_bound(const SimulationOptions& options);
 
 // What a run has to keep for its balance, and how it is read afterwards.

@@ -103,7 +103,6 @@ void EventSteps::connect() {
 
 Scheme EventSteps::scheme_of(int formula, double length) const {
   if (formula == TELLEGEN_OWN) return own_;
-  if (formula == TELLEGEN_SHARPENED) return sharpened(problem_.step);
   return formula == TELLEGEN_EULER ? bdf(1, length) : sdirk(formula == TELLEGEN_STAGE_1 ? 1 : 2, length);
 }
 

@@ -46,9 +46,4 @@ inline Scheme sdirk(int stage, double h) {
   return {2, true, alpha, {0, -alpha, 0}, -(1 - sdirk_node) / sdirk_node};
 }
 
-// Behind a step so short that its rates are differences of values that are nearly equal (of 300 K that
-// change slowly five digits are left): the same values, and their rates from the equations. The value before
-// that step stays but for what the rates were wrong by.
-inline Scheme sharpened(double h) { return {2, true, 1 / h, {0, -1 / h, 0}, 1}; }
-
 }  // namespace tellegen
