@@ -23,11 +23,15 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   const auto slow = [&](std::size_t i) { return any_slow && step.slow[i]; };
   for (std::int32_t* counter :
        {&c.step, &c.origin, &c.index, &c.left, &c.stride, &c.phase, &c.newton.most, &c.newton.fixed,
-        &c.newton.iterations, &c.newton.worst, &c.renew, &c.happened, &c.stopped, &c.slow_phase})
+        &c.newton.iterations, &c.newton.worst, &c.renew, &c.happened, &c.stopped, &c.slow_phase, &c.follow})
     *counter = write.new_register();
   for (auto* list : {&c.z, &c.first, &c.middle, &c.last})
     for (std::size_t i = 0; i < n; ++i) list->push_back(write.new_register());
   for (std::size_t i = 0; step.returns && i < n; ++i) c.begin.push_back(write.new_register());
+  const std::size_t totals = step.totals.size();
+  for (auto* list : {&c.total, &c.total_first, &c.total_middle})
+    for (std::size_t k = 0; k < totals; ++k) list->push_back(write.new_register());
+  for (std::size_t k = 0; step.returns && k < totals; ++k) c.total_begin.push_back(write.new_register());
   const auto h = c.step, stage = write.new_register(), at = write.new_register(),
              evaluated_at = write.new_register(), sample = write.new_register(),
              signature = write.new_register(), finished = write.new_register();
@@ -40,7 +44,7 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   if (jumps) write.assign(step.jump_time, write.add(write.add(c.origin, write.multiply(h, c.index)), beside));
   Body run{write.end()};
   if (jumps) {
-    run.push_back(run_section(8));
+    run.push_back(run_section(9));
     run.push_back(copy_registers({{signature, step.jumps}}));
   }
 
@@ -53,11 +57,12 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   write.assign(stage, write.call("if", c.renew, write.number(0.0), write.number(1.0)));
   write.assign(sample, write.number(0.0));
   for (std::size_t i = 0; i < c.begin.size(); ++i) write.assign(c.begin[i], c.z[i]);
+  for (std::size_t k = 0; k < c.total_begin.size(); ++k) write.assign(c.total_begin[k], c.total[k]);
   std::int32_t jump = -1, before = end, after = end, begin = t;
   if (jumps) {
     write.assign(step.jump_time, write.add(end, beside));
     turn.push_back(write.end());
-    turn.push_back(run_section(8));
+    turn.push_back(run_section(9));
     jump = write.call("ne", step.jumps, signature);
     write.assign(signature, step.jumps);
     const auto by = write.call("if", jump, beside, write.number(0.0));
@@ -107,15 +112,23 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   }
   solve.push_back(run_section(4));
   evaluate.insert(evaluate.end(), solve.begin(), solve.end());
+  if (totals > 0) evaluate.push_back(when(c.follow, {run_section(5), run_section(6), run_section(7)}));
 
+  std::vector<Body> uses;
   // What each stage does with them: first keeps the first, last the last, middle the sum of the two between.
   const auto go_on = [&](double next) { write.assign(stage, write.number(next)); };
   const auto use = [&](Body text) {
     text.push_back(write.end());
     return text;
   };
+  // Of the totals likewise, where they are followed.
+  const auto follow = [&](auto&& of_total) {
+    if (totals == 0) return;
+    for (std::size_t k = 0; k < totals; ++k) of_total(k, step.totals[k]);
+    uses.back().push_back(when(c.follow, {write.end()}));
+  };
+  const auto keep_first = [&](std::size_t k, std::int32_t rate) { write.assign(c.total_first[k], rate); };
   const Body slow_slopes = any_slow ? Body{run_section(5)} : Body{};
-  std::vector<Body> uses;
   const auto at_start = write.call("eq", c.index, write.number(0.0));
   for (std::size_t i = 0; i < n; ++i) {
     const auto k = step.slopes[i];
@@ -124,10 +137,12 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   }
   go_on(1);
   uses.push_back(use(slow_slopes));
+  follow(keep_first);
   for (std::size_t i = 0; i < n; ++i)
     if (!slow(i)) write.assign(c.last[i], step.slopes[i]), write.assign(c.middle[i], step.slopes[i]);
   go_on(2);
   uses.push_back(use({}));
+  follow([&](std::size_t k, std::int32_t rate) { write.assign(c.total_middle[k], rate); });
   for (std::size_t i = 0; i < n; ++i)
     if (!slow(i)) {
       write.assign(c.last[i], step.slopes[i]);
@@ -135,14 +150,17 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
     }
   go_on(3);
   uses.push_back(use({}));
+  follow([&](std::size_t k, std::int32_t rate) {
+    write.assign(c.total_middle[k], write.add(c.total_middle[k], rate));
+  });
   const auto two = write.number(2.0), one = write.number(1.0);
+  const auto moves = [&](std::int32_t value, std::int32_t first, std::int32_t middle, std::int32_t last) {
+    write.assign(
+        value, write.add(value, write.multiply(
+                                    sixth, write.add(write.add(first, write.multiply(two, middle)), last))));
+  };
   for (std::size_t i = 0; i < n; ++i)
-    if (!slow(i))
-      write.assign(
-          c.z[i],
-          write.add(c.z[i],
-                    write.multiply(sixth, write.add(write.add(c.first[i], write.multiply(two, c.middle[i])),
-                                                    step.slopes[i]))));
+    if (!slow(i)) moves(c.z[i], c.first[i], c.middle[i], step.slopes[i]);
   write.assign(c.index, write.add(c.index, one));
   write.assign(c.left, write.subtract(c.left, one));
   const auto phase = write.add(c.phase, one);
@@ -153,6 +171,9 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   else
     go_on(4);
   uses.push_back(use({}));
+  follow([&](std::size_t k, std::int32_t rate) {
+    moves(c.total[k], c.total_first[k], c.total_middle[k], rate);
+  });
   for (std::size_t i = 0; i < n; ++i) {
     const auto k = step.slopes[i];
     if (slow(i))
@@ -166,10 +187,12 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
     write.assign(finished, write.number(1.0));
   }
   uses.push_back(use(slow_slopes));
+  follow(keep_first);
   if (jumps) {
     for (std::size_t i = 0; i < n; ++i) write.assign(slow(i) ? c.last[i] : c.first[i], step.slopes[i]);
     write.assign(finished, write.number(1.0));
     uses.push_back(use(slow_slopes));
+    follow(keep_first);
   }
   write.assign(finished, write.number(0.0));
   evaluate.push_back(write.end());
@@ -178,7 +201,7 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   turn.push_back(loop(evaluate));
 
   // Outputs: from the right of a jump, as everywhere.
-  Body row{run_section(6), run_section(7), emit(step.outputs)};
+  Body row{run_section(6), run_section(7), run_section(8), emit(step.outputs)};
   if (!any_slow) row.insert(row.begin(), run_section(5));
   turn.push_back(when(sample, row));
   if (any_slow) {
@@ -208,7 +231,7 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
       write.assign(c.stopped, stops);
       const auto missing = write.call("and", stops, write.call("eq", sample, write.number(0.0)));
       turn.push_back(write.end());
-      turn.push_back(when(missing, {run_section(7), emit(step.outputs)}));
+      turn.push_back(when(missing, {run_section(7), run_section(8), emit(step.outputs)}));
     }
     turn.push_back(leave_when(c.happened));
   }
@@ -221,7 +244,8 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   if (any_slow) slopes.push_back(run_section(5));
   result.entries = {{"prepare", {run_section(0)}}, {"run", run}, {"slopes", slopes, false}};
   result.exported = step.watched;
-  result.exported.insert(result.exported.end(), c.begin.begin(), c.begin.end());
+  for (const auto* list : {&c.begin, &c.total, &c.total_begin})
+    result.exported.insert(result.exported.end(), list->begin(), list->end());
   return result;
 }
 
@@ -229,15 +253,17 @@ void Rk4Loop::start(const std::vector<double>& states) {
   for (std::size_t i = 0; i < states.size(); ++i) registers_[counters_.z[i]] = states[i];
 }
 
-std::vector<double> Rk4Loop::states() const {
-  std::vector<double> states;
-  for (std::int32_t reg : counters_.z) states.push_back(registers_[reg]);
-  return states;
+std::vector<double> Rk4Loop::totals() const {
+  std::vector<double> totals;
+  for (std::int32_t reg : counters_.total) totals.push_back(registers_[reg]);
+  return totals;
 }
 
 void Rk4Loop::undo_step() {
   for (std::size_t i = 0; i < counters_.begin.size(); ++i)
     registers_[counters_.z[i]] = registers_[counters_.begin[i]];
+  for (std::size_t k = 0; k < counters_.total_begin.size(); ++k)
+    registers_[counters_.total[k]] = registers_[counters_.total_begin[k]];
 }
 
 bool Rk4Loop::slopes(double t, const double* states, double* slopes) {
@@ -265,6 +291,7 @@ void Rk4Loop::load(const Rk4Control& control, double* r) const {
   set(c.newton.worst, control.worst);
   set(c.renew, control.fresh);
   set(c.slow_phase, control.slow_phase);
+  set(c.follow, control.follow);
   set(c.stopped, control.stopped);
 }
 

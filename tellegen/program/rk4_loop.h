@@ -9,8 +9,12 @@
 //   section 4  slopes    with the unknowns found
 //   section 5  slow      slopes of slow states, after each step
 //   section 6  updates   of discrete variables, after each step
-//   section 7  output    at samples only
-//   section 8  jumps     one number that changes where a function of time jumps
+//   section 7  totals    what is integrated beside the states and drives nothing, in steps that are followed
+//   section 8  output    at samples only
+//   section 9  jumps     one number that changes where a function of time jumps
+//
+// Late sections read each other's registers: whoever runs one of 5 to 8 has run those before it at that
+// place.
 //
 // The slopes at the end of a step are those of the first stage of the next, unless a function of time jumps
 // there: it is taken from its left at the end of the step and from its right at the beginning of the next
@@ -34,6 +38,7 @@ struct Rk4Program {
   std::int32_t time = -1;
   std::vector<std::int32_t> states, slopes;  // input registers, registers of section 4 (5 of slow ones)
   std::vector<char> slow;                    // per state
+  std::vector<std::int32_t> totals;          // registers of section 7: integrands
   std::int64_t slow_steps = 1;
   std::vector<std::int32_t> iterates, next,
       solutions;            // inputs of section 3, its results, inputs of section 4
@@ -41,7 +46,7 @@ struct Rk4Program {
   std::vector<std::int32_t> outputs;
   std::int32_t event = -1, stop = -1;       // registers of section 6; not 0 after a step: the loop returns
   std::vector<std::int32_t> watched;        // registers that can be read after run()
-  std::int32_t jump_time = -1, jumps = -1;  // input and register of section 8; -1: nothing jumps
+  std::int32_t jump_time = -1, jumps = -1;  // input and register of section 9; -1: nothing jumps
   bool returns = false;                     // the last step can be undone; not with slow states
 };
 
@@ -56,6 +61,7 @@ struct Rk4Control {
   std::int64_t fresh = 1;  // the slopes of the first stage are not known
   std::int64_t event = 0, stopped = 0;
   std::int64_t slow_phase = 0;  // steps since the slow states took theirs
+  std::int64_t follow = 0;      // totals are kept
 };
 
 class Rk4Loop {
@@ -67,7 +73,7 @@ class Rk4Loop {
   const Rk4Program& program() const { return step_; }
   void prepare() { code_.call(0, registers_.data()); }
   void start(const std::vector<double>& states);
-  std::vector<double> states() const;
+  std::vector<double> totals() const;
   // The states with which the last step of run() began are the states again.
   void undo_step();
   // Slopes at a point, for the linearised system. False where an iteration does not converge.
@@ -79,9 +85,10 @@ class Rk4Loop {
   // Registers of the loop itself; of each state its value at the end of the last step, the slope it began
   // with, and two that the stages work with (of a slow state: the change gathered, the slope last seen).
   struct Counters : StepCounters {  // renew: the slopes of the first stage are not known
-    std::int32_t step, origin, happened, stopped, slow_phase;
+    std::int32_t step, origin, happened, stopped, slow_phase, follow;
     IterationRegisters newton;
     std::vector<std::int32_t> z, first, middle, last, begin;
+    std::vector<std::int32_t> total, total_first, total_middle, total_begin;
   };
   static Procedure procedure(const Rk4Program& step, Counters& counters);
   void load(const Rk4Control& control, double* r) const;

@@ -92,16 +92,6 @@ bool MinimalProblem::restart(const Problem& full) {
   return true;
 }
 
-void MinimalProblem::totals_as_states() {
-  Pool& pool = *system.model->pool;
-  const auto states = static_cast<long>(form.states.size());
-  for (std::size_t k = 0; k < problem.totals.size(); ++k) {
-    form.states.push_back(pool.symbol("~total" + std::to_string(k)));
-    form.derivatives.push_back(problem.totals[k]);
-  }
-  problem.initial.x.insert(problem.initial.x.begin() + states, problem.totals.size(), 0.0);
-}
-
 namespace {
 
 class MinimalFixedStep : public Integrator {

@@ -15,9 +15,7 @@ struct MinimalProblem {
   MinimalProblem(const MinimalProblem&) = delete;
   MinimalProblem& operator=(const MinimalProblem&) = delete;
   bool restart(const Problem& full);  // with the numbers and initial values it has now; false: build another
-  void totals_as_states();  // for explicit methods: Problem::totals are states behind the form's own
-  std::size_t own_states() const { return form.state_rates.size(); }
-  const EquationSystem* full;  // what the form was made of
+  const EquationSystem* full;         // what the form was made of
   MinimalForm form;
   EquationSystem system;  // the form as a system: columns are states, then unknowns
   Problem problem;        // on that system

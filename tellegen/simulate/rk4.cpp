@@ -36,6 +36,15 @@ namespace {
 
 constexpr double least_part = 1e-6;  // of a step: nothing is shorter
 
+// Totals in all four stages cost up to four tenths of a step: all steps of a short run keep them, and one in
+// ten of a long one, in whole samples.
+std::int64_t steps_with_totals(const Problem& problem) {
+  if (problem.totals.empty()) return 0;
+  const auto steps = static_cast<std::int64_t>(std::ceil(problem.options.stop / problem.step));
+  const std::int64_t enough = std::max<std::int64_t>(10000, steps / 10);
+  return (enough + problem.stride - 1) / problem.stride * problem.stride;
+}
+
 // Where something first wants to change between `from` and `to`, to so many bisections: at `to` itself, or
 // not nearer to either end than the shortest part. `wants_change`: whether it does by a time.
 template <class WantsChange>
@@ -431,7 +440,6 @@ class ExplicitRk4 : public Integrator {
       if (switched && !switches) continue;
       auto points = sample_points(*minimal, switched);
       if (const auto form = explicit_form(pool, minimal->form, points)) {
-        if (minimal->form.states.size() == minimal->own_states()) minimal->totals_as_states();
         if (auto program = build(*minimal, *form, points))
           return std::unique_ptr<ExplicitRk4>(
               new ExplicitRk4(std::move(minimal), *form, std::move(*program)));
@@ -445,7 +453,9 @@ class ExplicitRk4 : public Integrator {
     control_.rows = rows;
     const std::int64_t first = control_.index, last = first + samples * problem.stride;
     while (control_.index < last && !control_.stopped) {
-      control_.steps = before_jump(std::min(last, schedule_.next_due())) - control_.index;
+      control_.follow = control_.index < followed_;
+      const std::int64_t same = control_.follow ? followed_ : last;  // totals are kept, or not
+      control_.steps = before_jump(std::min({last, schedule_.next_due(), same})) - control_.index;
       if (control_.steps > 0 ? !run_steps() : !run_in_parts()) {
         failure_ = fmt::format(
             "Newton's iteration did not converge at t = {:.9g} s: rk4 is explicit and steps too far for "
@@ -487,8 +497,8 @@ class ExplicitRk4 : public Integrator {
   std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
   Totals totals() const override {
-    const std::vector<double> states = loop_.states();
-    return {{states.begin() + static_cast<long>(minimal_->own_states()), states.end()}, -1, {}, {}};
+    const bool all = control_.index <= followed_;
+    return {loop_.totals(), all ? -1 : followed_, {}, {}};
   }
   Statistics statistics() const override {
     Statistics s;
@@ -496,7 +506,7 @@ class ExplicitRk4 : public Integrator {
     s.iterations = control_.iterations;
     s.worst_iterations = control_.worst;
     s.events = events_;
-    s.unknowns = static_cast<std::int64_t>(minimal_->own_states() + iterated_);
+    s.unknowns = static_cast<std::int64_t>(minimal_->form.states.size() + iterated_);
     s.chatter = schedule_.chatter();
     s.warning = warning_;
     s.executor = loop_.compiled() ? "explicit form, compiled" : "explicit form, interpreted";
@@ -529,6 +539,7 @@ class ExplicitRk4 : public Integrator {
       r[loop_.program().iterates[k]] =
           problem.initial.x[n + static_cast<std::size_t>(at - minimal_form.unknowns.begin())];
     }
+    followed_ = steps_with_totals(problem);
     control_.step = problem.step;
     control_.stride = problem.stride;
     control_.fixed_iterations = problem.options.iterations;
@@ -706,7 +717,7 @@ class ExplicitRk4 : public Integrator {
     const EquationSystem& system = *minimal.full;
     const Model& model = *system.model;
     std::vector<std::string> known;
-    for (std::size_t k = 0; k < minimal.own_states(); ++k) {
+    for (std::size_t k = 0; k < slow.size(); ++k) {
       const std::int32_t rate = minimal.form.state_rates[k];
       const std::string domain = rate_domain(system, rate);
       known.push_back(rate_name(system, rate));
@@ -722,8 +733,7 @@ class ExplicitRk4 : public Integrator {
                           "T310",
                           fmt::format("'{}' is to be slow, and is no state or domain with states", name),
                           {did_you_mean(name, known), "slow can be: " + joined(known)}});
-    if (std::all_of(slow.begin(), slow.begin() + static_cast<long>(minimal.own_states()),
-                    [](char s) { return s; }))
+    if (std::all_of(slow.begin(), slow.end(), [](char s) { return s; }))
       throw ModelError(
           {{model.file.string(), 0}, "T310", "every state is to be slow", {"lengthen the step instead"}});
     return slow;
@@ -784,7 +794,9 @@ class ExplicitRk4 : public Integrator {
     const std::vector<char> slow = slow_states(minimal);
     for (std::size_t k = 0; k < m.states.size(); ++k) root(m.derivatives[k], slow[k] ? 5 : 4);
     const std::size_t first_output = roots.size();
-    for (Expr o : minimal.problem.outputs) root(o, 7);
+    for (Expr o : minimal.problem.outputs) root(o, 8);
+    const std::size_t first_total = roots.size();
+    for (Expr rate : minimal.problem.totals) root(rate, 7);
     const std::size_t first_update = roots.size();
     Expr changes = pool.number(0);
     bool any = false;
@@ -805,13 +817,13 @@ class ExplicitRk4 : public Integrator {
     const std::size_t jumps_root = roots.size(), jump_input = inputs.size();
     const Expr jumps = jumps_in_time(pool, all, inputs), later = pool.symbol("~later");
     if (jumps) {
-      inputs.push_back({later, 8});
-      roots.push_back({substitute(jumps, {{pool.symbol("t"), later}}), 8});
+      inputs.push_back({later, 9});
+      roots.push_back({substitute(jumps, {{pool.symbol("t"), later}}), 9});
     }
 
     Built built;
     Rk4Program& step = built.program;
-    step.program = make_program(pool, inputs, list.list(), roots, 9, 5);
+    step.program = make_program(pool, inputs, list.list(), roots, 10, 5);
     step.slow = slow;
     step.slow_steps = std::max(1, minimal.problem.options.slow_steps);
     const auto reg = [&](std::size_t k) { return step.program.roots[k]; };
@@ -835,6 +847,8 @@ class ExplicitRk4 : public Integrator {
     }
     for (std::size_t k = 0; k < minimal.problem.outputs.size(); ++k)
       step.outputs.push_back(reg(first_output + k));
+    for (std::size_t k = 0; k < minimal.problem.totals.size(); ++k)
+      step.totals.push_back(reg(first_total + k));
     step.watched = built.updates;
     if (any) step.event = reg(event);
     step.returns = any && minimal.problem.options.event_bisections > 0 && step.slow_steps == 1;
@@ -855,7 +869,7 @@ class ExplicitRk4 : public Integrator {
   std::vector<std::int32_t> held_registers_, update_registers_;
   Rk4Loop loop_;
   Rk4Control control_;
-  std::int64_t events_ = 0;
+  std::int64_t events_ = 0, followed_ = 0;  // steps whose totals are kept: the first
   double stable_step_ = std::numeric_limits<double>::infinity();
   std::optional<double> ended_;
   std::string failure_, warning_;
