@@ -182,7 +182,9 @@ class SystemBuilder {
       } else if (v.value && !v.constant) {
         shapes.push_back(shape_of(v.value, references, component.place));
         references += static_cast<int>(shapes.back().references.size());
-        key.push_back(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(shapes.back().formula.id())));
+        // The first expression of a pool has the number 0, and is not the same as a number.
+        key.push_back(
+            reinterpret_cast<const void*>(static_cast<std::uintptr_t>(shapes.back().formula.id()) * 2 + 1));
       } else {
         key.push_back(nullptr);
       }

@@ -608,6 +608,21 @@ bool CalibrationResult::good() const {
   return std::all_of(stages.begin(), stages.end(), [](const StageResult& s) { return s.failure.empty(); });
 }
 
+namespace {
+
+// All at once: between the old and the new value of one number, others could break a component's bounds.
+void set_found(Model& model, const StageResult& stage) {
+  std::vector<int> parameters;
+  std::vector<double> numbers;
+  for (const CalibratedParameter& p : stage.parameters) {
+    parameters.push_back(p.parameter);
+    numbers.push_back(p.after);
+  }
+  set_parameters(model, parameters, numbers);
+}
+
+}  // namespace
+
 CalibrationResult calibrate(const Model& model, const Record& record, std::vector<CalibrationStage> stages,
                             const CalibrationOptions& options) {
   if (stages.empty()) {
@@ -627,19 +642,19 @@ CalibrationResult calibrate(const Model& model, const Record& record, std::vecto
     }
     CalibrationResult result = calibrate(with_time_origin(model, record.start), moved, stages, options);
     result.model = model;
-    for (const StageResult& stage : result.stages)
-      for (const CalibratedParameter& p : stage.parameters)
-        set_parameters(result.model, std::span(&p.parameter, 1), std::span(&p.after, 1));
+    for (const StageResult& stage : result.stages) set_found(result.model, stage);
     return result;
   }
   CalibrationResult result{model, {}};
-  const auto set = [&](int parameter, double number) {
-    set_parameters(result.model, std::span(&parameter, 1), std::span(&number, 1));
-  };
+  std::vector<int> started;
+  std::vector<double> starts;
   for (const CalibrationStage& stage : stages)
     for (int u : stage.parameters)
-      if (const ModelUnknown& unknown = model.unknowns[u]; unknown.start)
-        set(unknown.parameter, *unknown.start);
+      if (const ModelUnknown& unknown = model.unknowns[u]; unknown.start) {
+        started.push_back(unknown.parameter);
+        starts.push_back(*unknown.start);
+      }
+  set_parameters(result.model, started, starts);
   for (std::size_t k = 0; k < stages.size(); ++k) {
     std::vector<Variable> variables;
     for (int u : stages[k].parameters) {
@@ -653,7 +668,7 @@ CalibrationResult calibrate(const Model& model, const Record& record, std::vecto
     }
     const Model now = result.model;
     StageResult found = Stage(now, record, stages[k], std::move(variables), options).search();
-    for (const CalibratedParameter& p : found.parameters) set(p.parameter, p.after);
+    set_found(result.model, found);
     const bool failed = found.found().path.empty();
     result.stages.push_back(std::move(found));
     if (failed) break;

@@ -66,7 +66,7 @@ class Identifier {
     result_.left_out = relations.left_out;
     std::vector<char> negative;
     for (int u : unknowns_) negative.push_back(model_.unknowns[u].lower.value_or(0.0) < 0.0);
-    result_.search = search_relations(relations, negative);
+    result_.search = search_relations(relations, negative, kept_positive(relations.parameters));
     // Bounds tell which of two that could change places is meant.
     std::stable_partition(result_.search.starts.begin(), result_.search.starts.end(),
                           [&](const RelationStart& s) {
@@ -104,6 +104,39 @@ class Identifier {
                       "T650",
                       fmt::format("the equations give no start for {} from these readings", joined(missing)),
                       details});
+  }
+
+  // What components can be built of: bounds of their parameters, where these are made of several numbers that
+  // are sought (L_s - L_m).
+  std::vector<Expr> kept_positive(const std::vector<Expr>& sought) const {
+    std::vector<Expr> result;
+    const auto add = [&](Expr difference) {
+      std::size_t count = 0;
+      ExprMap<Expr> numbers;
+      for (Expr s : symbols_of(std::span(&difference, 1))) {
+        if (std::find(sought.begin(), sought.end(), s) != sought.end()) {
+          ++count;
+          continue;
+        }
+        for (const ModelParameter& p : model_.parameters)
+          if (p.symbol == s) numbers[s] = model_.pool->number(p.number);  // it follows nothing that is sought
+        if (!numbers.contains(s)) return;  // of inputs, time: not of numbers alone
+      }
+      if (count > 1) result.push_back(substitute(difference, numbers));
+    };
+    for (const Component& component : model_.components) {
+      const Kind& kind = model_.kinds[component.kind];
+      for (std::size_t p = 0; p < kind.parameters.size(); ++p) {
+        const ParameterValue& value = component.values[p];
+        if (!value.value || !value.constant) continue;
+        const KindParameter& bounds = kind.parameters[p];
+        for (const auto& low : {bounds.above, bounds.at_least})
+          if (low) add(value.value - *low);
+        for (const auto& high : {bounds.below, bounds.at_most})
+          if (high) add(model_.pool->number(*high) - value.value);
+      }
+    }
+    return result;
   }
 
   // The start as the model's numbers; false: numbers that a component cannot have.

@@ -12,7 +12,8 @@ namespace tellegen {
 
 using Relations = Reduction;
 
-// `unknowns`: indices into model.parameters. Missing readings are interpolated. Throws ModelError: the faults
+// `unknowns`: indices into model.parameters. Readings are smoothed by their sensors'
+// noise, and missing ones interpolated (smooth.h). Throws ModelError: the faults
 // of topology.
 Relations derive_relations(const Model& model, const Record& record, const std::vector<int>& unknowns);
 

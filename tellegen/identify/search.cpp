@@ -20,6 +20,7 @@ constexpr int starts_of_each = 12;
 constexpr int most_iterations = 60;
 constexpr std::size_t kept = 8;
 constexpr double far_away = 60.0;  // of a logarithm: no number of a model
+constexpr double inside = 0.02;    // of its terms: what a difference that must be positive begins with
 
 // One equation as a regression: what it leaves of its rows, and the combinations that stand before its
 // columns.
@@ -93,7 +94,7 @@ Regression regression_of(const Form& form, std::size_t rows) {
 class CompressedFit {
  public:
   CompressedFit(const Relations& relations, const std::vector<Expr>& poles, const std::vector<double>& at,
-                double pole_weight)
+                double pole_weight, const std::vector<Expr>& positive)
       : parameters_(relations.parameters), pole_weight_(pole_weight) {
     ExprMap<double> values;
     for (std::size_t k = 0; k < poles.size(); ++k) {
@@ -107,6 +108,8 @@ class CompressedFit {
       roots.insert(roots.end(), r.combinations.begin(), r.combinations.end());
     combinations_ = roots.size();
     roots.insert(roots.end(), poles.begin(), poles.end());
+    first_positive_ = roots.size();
+    roots.insert(roots.end(), positive.begin(), positive.end());
     values_ = roots.size();
     for (std::size_t k = 0; k < values_; ++k) {
       const std::vector<Expr> slopes = gradient(roots[k], parameters_);
@@ -155,6 +158,23 @@ class CompressedFit {
     return x.cwiseMax(-far_away).cwiseMin(far_away);
   }
 
+  // Moved to where components can be built: along the steepest way, one condition after the other.
+  Eigen::VectorXd move_inside(Eigen::VectorXd x, const std::vector<double>& signs) {
+    for (int pass = 0; pass < 30; ++pass) {
+      evaluate(x, signs);
+      if (permitted()) break;
+      for (std::size_t k = first_positive_; k < values_; ++k) {
+        if (out_[k] > 0.0) continue;
+        Eigen::VectorXd slope(x.size());
+        for (Eigen::Index p = 0; p < x.size(); ++p) slope(p) = this->slope(k, p, x, signs);
+        const double size = slope.cwiseAbs().sum(), square = slope.squaredNorm();
+        if (!(square > 0.0) || !std::isfinite(size)) return x;
+        x += slope * std::clamp((inside * size - out_[k]) / square, 0.0, 1.0 / slope.cwiseAbs().maxCoeff());
+      }
+    }
+    return x;
+  }
+
   // Levenberg-Marquardt in logarithms.
   Result minimise(Eigen::VectorXd x, const std::vector<double>& signs) {
     const auto n = static_cast<Eigen::Index>(parameters_.size());
@@ -190,6 +210,12 @@ class CompressedFit {
   }
 
  private:
+  bool permitted() const {
+    for (std::size_t k = first_positive_; k < values_; ++k)
+      if (!(out_[k] > 0.0)) return false;
+    return true;
+  }
+
   void evaluate(const Eigen::VectorXd& x, const std::vector<double>& signs) {
     numbers_.resize(signs.size());
     for (std::size_t p = 0; p < signs.size(); ++p)
@@ -206,6 +232,7 @@ class CompressedFit {
   double squares(const Eigen::VectorXd& x, const std::vector<double>& signs, Eigen::MatrixXd* normal,
                  Eigen::VectorXd* gradient) {
     evaluate(x, signs);
+    if (!permitted()) return std::numeric_limits<double>::infinity();
     const auto n = static_cast<Eigen::Index>(parameters_.size());
     *normal = Eigen::MatrixXd::Zero(n, n);
     *gradient = Eigen::VectorXd::Zero(n);
@@ -244,7 +271,7 @@ class CompressedFit {
   std::vector<double> pole_logarithms_;
   double pole_weight_;
   Evaluator program_;
-  std::size_t combinations_ = 0, values_ = 0;
+  std::size_t combinations_ = 0, first_positive_ = 0, values_ = 0;
   std::vector<double> out_, numbers_;
 };
 
@@ -282,8 +309,9 @@ std::vector<std::vector<double>> pole_grid(const Relations& relations, std::size
 
 class RelationSearcher {
  public:
-  RelationSearcher(const Relations& relations, const std::vector<char>& negative)
-      : relations_(relations), negative_(negative) {}
+  RelationSearcher(const Relations& relations, const std::vector<char>& negative,
+                   const std::vector<Expr>& positive)
+      : relations_(relations), negative_(negative), positive_(positive) {}
 
   RelationSearch run() {
     find_missing();
@@ -316,7 +344,7 @@ class RelationSearcher {
   void look(const std::vector<double>& poles) {
     const double weight =
         poles.empty() ? 0.0 : 30.0 * std::sqrt(static_cast<double>(relations_.times.size()));
-    CompressedFit fit(relations_, result_.poles, poles, weight);
+    CompressedFit fit(relations_, result_.poles, poles, weight, positive_);
     ++result_.regressions;
     std::mt19937_64 random(7);
     std::normal_distribution<double> about(0.0, 1.5);
@@ -328,7 +356,7 @@ class RelationSearcher {
         x(static_cast<Eigen::Index>(p)) = 2.0 * about(random);
         if (k > 0 && negative_[p]) signs[p] = about(random) < 0.0 ? -1.0 : 1.0;
       }
-      x = fit.first_start(x, signs);
+      x = fit.move_inside(fit.first_start(x, signs), signs);
       const CompressedFit::Result found = fit.minimise(x, signs);
       if (!std::isfinite(found.cost)) continue;
       Found f{{}, poles, found.cost};
@@ -368,14 +396,16 @@ class RelationSearcher {
 
   const Relations& relations_;
   const std::vector<char>& negative_;
+  const std::vector<Expr>& positive_;
   RelationSearch result_;
   std::vector<Found> found_;
 };
 
 }  // namespace
 
-RelationSearch search_relations(const Relations& relations, const std::vector<char>& negative) {
-  return RelationSearcher(relations, negative).run();
+RelationSearch search_relations(const Relations& relations, const std::vector<char>& negative,
+                                const std::vector<Expr>& positive) {
+  return RelationSearcher(relations, negative, positive).run();
 }
 
 }  // namespace tellegen

@@ -28,7 +28,9 @@ struct RelationSearch {
   std::int64_t regressions = 0;
 };
 
-// `negative`: per parameter, whether it may be below zero.
-RelationSearch search_relations(const Relations& relations, const std::vector<char>& negative);
+// `negative`: per parameter, whether it may be below zero. `positive`: what of the parameters must be above
+// zero, because a component could not be built otherwise.
+RelationSearch search_relations(const Relations& relations, const std::vector<char>& negative,
+                                const std::vector<Expr>& positive);
 
 }  // namespace tellegen

@@ -244,6 +244,7 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   if (any_slow) slopes.push_back(run_section(5));
   result.entries = {{"prepare", {run_section(0)}}, {"run", run}, {"slopes", slopes, false}};
   result.exported = step.watched;
+  result.exported.insert(result.exported.end(), {c.happened, c.stopped});
   for (const auto* list : {&c.begin, &c.total, &c.total_begin})
     result.exported.insert(result.exported.end(), list->begin(), list->end());
   return result;

@@ -199,6 +199,14 @@ Verdict check_events(const Draft& draft) {
     }
     // What is decided by less than the method's error is decided rightly by much shorter steps.
     if (!c.passed && !variable && error_at(s.step / 8) < 0.1 * c.errors.back()) continue;
+    // Few bisections take an event late by a part of the step, whatever the step where it lies just before a
+    // point of every grid: many take it where it is.
+    if (!c.passed && !variable && s.bisections < 30 && c.errors.back() < s.step) {
+      const int few = std::exchange(s.bisections, 30);
+      const double located = error_at(s.step);
+      s.bisections = few;
+      if (located >= 0.0 && located < 0.01 * c.errors.back()) continue;
+    }
     if (!c.passed)
       return failed(method + " is wrong", expected, got, where + ", " + s.text() + "; errors " + c.text());
     if (orderly && !c.at_order)
@@ -245,7 +253,7 @@ Verdict check_events(const Draft& draft) {
   if (random.chance(0.5)) {
     RunSpec s = spec;
     s.method = random.pick(std::vector<std::string>{"tr", "bdf2", "bdf3", "rk4", "adaptive"});
-    s.compile = random.chance(0.03);
+    s.compile = random.chance(0.1);
     std::vector<std::string> more = draft.outputs;
     for (const auto& [name, value] : draft.inputs) more.push_back(name);
     if (!draft.outputs.empty()) more.push_back(draft.outputs[0] + "*sin(2*t)");
