@@ -192,8 +192,8 @@ std::string advice_after(const std::string& method) {
          "; where the solution itself ends there, look at the formulas named";
 }
 
-// A balance that does not close is looked at again component by component: who
-// makes or destroys energy?
+// A balance that does not close is looked at again component by component and over the whole run: who makes
+// or destroys energy?
 void find_culprit(const EquationSystem& system, const std::vector<OutputColumn>& columns, RunReport& report) {
   constexpr std::int32_t largest = 2000;
   const auto& balance = report.summary.balance;
@@ -204,7 +204,7 @@ void find_culprit(const EquationSystem& system, const std::vector<OutputColumn>&
   again.balance = Balance::by_component;
   again.compile = false;
   const SimulationResult result = Simulation(system, again, columns).run();
-  if (result.balance && result.balance->checked) report.summary.balance->shares = result.balance->shares;
+  if (result.balance && result.balance->checked) report.summary.balance = result.balance;
 }
 
 // Nothing but the file needs the rows, and they are many.

@@ -112,7 +112,8 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   }
   solve.push_back(run_section(4));
   evaluate.insert(evaluate.end(), solve.begin(), solve.end());
-  if (totals > 0) evaluate.push_back(when(c.follow, {run_section(5), run_section(6), run_section(7)}));
+  if (totals > 0)
+    evaluate.push_back(when(c.follow, {run_section(5), run_section(6), run_section(7), run_section(8)}));
 
   std::vector<Body> uses;
   // What each stage does with them: first keeps the first, last the last, middle the sum of the two between.
@@ -201,7 +202,9 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   turn.push_back(loop(evaluate));
 
   // Outputs: from the right of a jump, as everywhere.
-  Body row{run_section(6), run_section(7), run_section(8), emit(step.outputs)};
+  Body row{run_section(6), run_section(7)};
+  if (step.follows) row.push_back(when(c.follow, {run_section(8)}));
+  row.push_back(emit(step.outputs));
   if (!any_slow) row.insert(row.begin(), run_section(5));
   turn.push_back(when(sample, row));
   if (any_slow) {
@@ -231,7 +234,10 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
       write.assign(c.stopped, stops);
       const auto missing = write.call("and", stops, write.call("eq", sample, write.number(0.0)));
       turn.push_back(write.end());
-      turn.push_back(when(missing, {run_section(7), run_section(8), emit(step.outputs)}));
+      Body end_row{run_section(7)};
+      if (step.follows) end_row.push_back(when(c.follow, {run_section(8)}));
+      end_row.push_back(emit(step.outputs));
+      turn.push_back(when(missing, end_row));
     }
     turn.push_back(leave_when(c.happened));
   }

@@ -9,8 +9,8 @@
 //   section 4  slopes    with the unknowns found
 //   section 5  slow      slopes of slow states, after each step
 //   section 6  updates   of discrete variables, after each step
-//   section 7  totals    what is integrated beside the states and drives nothing, in steps that are followed
-//   section 8  output    at samples only
+//   section 7  output    at samples only
+//   section 8  follow    in steps that are followed: what is integrated beside the states and drives nothing
 //   section 9  jumps     one number that changes where a function of time jumps
 //
 // Late sections read each other's registers: whoever runs one of 5 to 8 has run those before it at that
@@ -38,7 +38,8 @@ struct Rk4Program {
   std::int32_t time = -1;
   std::vector<std::int32_t> states, slopes;  // input registers, registers of section 4 (5 of slow ones)
   std::vector<char> slow;                    // per state
-  std::vector<std::int32_t> totals;          // registers of section 7: integrands
+  std::vector<std::int32_t> totals;          // registers of section 8: integrands
+  bool follows = false;                      // there is a section 8
   std::int64_t slow_steps = 1;
   std::vector<std::int32_t> iterates, next,
       solutions;            // inputs of section 3, its results, inputs of section 4
@@ -61,7 +62,7 @@ struct Rk4Control {
   std::int64_t fresh = 1;  // the slopes of the first stage are not known
   std::int64_t event = 0, stopped = 0;
   std::int64_t slow_phase = 0;  // steps since the slow states took theirs
-  std::int64_t follow = 0;      // totals are kept
+  std::int64_t follow = 0;      // run section 8
 };
 
 class Rk4Loop {

@@ -15,7 +15,7 @@ Procedure StepLoop::procedure(StepProgram step, Counters& c) {
   SectionWriter write(result.program);
   for (std::int32_t* counter :
        {&c.step, &c.origin, &c.index, &c.left, &c.stride, &c.phase, &c.renew, &c.renewed_ago, &c.newton.most,
-        &c.newton.fixed, &c.newton.iterations, &c.newton.worst})
+        &c.newton.fixed, &c.newton.iterations, &c.newton.worst, &c.follow})
     *counter = write.new_register();
 
   const auto done = write.call("le", c.left, write.number(0.0));
@@ -28,7 +28,7 @@ Procedure StepLoop::procedure(StepProgram step, Counters& c) {
   turn.push_back(write.end());
   if (!step.renew_copies.empty()) {
     write.assign(c.renew, write.number(0.0));
-    Body renewed{copy_registers({{step.renew_time, step.time}}), run_section(5),
+    Body renewed{copy_registers({{step.renew_time, step.time}}), run_section(6),
                  copy_registers(step.renew_copies)};
     renewed.push_back(write.end());
     turn.push_back(when(renew, renewed));
@@ -54,6 +54,8 @@ Procedure StepLoop::procedure(StepProgram step, Counters& c) {
   const auto sample = write.call("eq", phase, c.stride);
   write.assign(c.phase, write.call("if", sample, write.number(0.0), phase));
   turn.push_back(write.end());
+  if (step.follows)
+    turn.push_back(when(c.follow, {run_section(4), run_section(5), copy_registers(step.followed_copies)}));
   turn.push_back(when(sample, {run_section(4), emit(step.outputs)}));
   turn.push_back(copy_registers(step.step_copies));
   if (step.event >= 0) turn.push_back(leave_when(step.event));
@@ -79,6 +81,7 @@ void StepLoop::load(const StepLoopControl& control, double* r) const {
   set(c.newton.fixed, control.fixed_iterations);
   set(c.newton.iterations, control.iterations);
   set(c.newton.worst, control.worst);
+  set(c.follow, control.follow);
 }
 
 StepCode::Part StepLoop::part(const StepLoopControl& control) const {

@@ -6,7 +6,8 @@
 //   section 2  iterate   Newton; repeated until `error` <= 1, or a fixed number of times
 //   section 3  finish    new values of the differentiated variables
 //   section 4  output    at samples only
-//   section 5  renew     every 64 steps: sines of time from scratch; in between they are rotated on
+//   section 5  follow    in steps that are followed, after section 4: integrals that drive nothing
+//   section 6  renew     every 64 steps: sines of time from scratch; in between they are rotated on
 //
 // The register file carries the state from call to call. run() is the compiled procedure where there is a
 // compiler, otherwise the same one interpreted; nothing is allocated inside.
@@ -23,17 +24,19 @@ namespace tellegen {
 struct StepProgram {
   Program program;
   std::int32_t time = -1;        // input register of t, or -1
-  std::int32_t renew_time = -1;  // the same for section 5, which shares nothing with the sections between
+  std::int32_t renew_time = -1;  // the same for section 6, which shares nothing with the sections between
   std::int32_t error = -1;       // register of the last update, 1 = tolerance; -1: nothing to iterate
   double rounding = 1.0;         // an error that may be all rounding
   std::int32_t reload = -1;      // input read afresh in every iteration, so that a compiler cannot
                                  // take what depends on it out of the loop (refactor)
-  std::vector<RegisterCopy> iterate_copies;  // before every iteration: the iterate becomes the last solution
-  std::vector<RegisterCopy> step_copies;     // after every step, in order: history moves on
-  std::vector<RegisterCopy> renew_copies;    // after section 5
-  std::vector<std::int32_t> outputs;         // registers
-  std::int32_t event = -1;                   // register; the loop stops after a step that leaves it not 0
-  std::vector<std::int32_t> watched;         // registers whose values after the last step can be read
+  std::vector<RegisterCopy> iterate_copies;   // before every iteration: the iterate becomes the last solution
+  std::vector<RegisterCopy> step_copies;      // after every step, in order: history moves on
+  std::vector<RegisterCopy> followed_copies;  // likewise, of what section 5 has found
+  bool follows = false;                       // there is a section 5
+  std::vector<RegisterCopy> renew_copies;     // after section 6
+  std::vector<std::int32_t> outputs;          // registers
+  std::int32_t event = -1;                    // register; the loop stops after a step that leaves it not 0
+  std::vector<std::int32_t> watched;          // registers whose values after the last step can be read
 };
 
 struct StepLoopControl {
@@ -47,8 +50,9 @@ struct StepLoopControl {
   double* rows = nullptr;             // outputs, row after row
   std::int64_t iterations = 0;        // counted
   std::int64_t worst = 0;             // most iterations of one step
-  std::int64_t renew = 1;             // run section 5 before the next step, whatever its number
+  std::int64_t renew = 1;             // run section 6 before the next step, whatever its number
   double origin = 0.0;                // t = origin + step * index
+  std::int64_t follow = 0;            // run section 5
 };
 
 class StepLoop {
@@ -72,7 +76,7 @@ class StepLoop {
  private:
   // Registers of the loop itself.
   struct Counters : StepCounters {
-    std::int32_t step, origin, renewed_ago;
+    std::int32_t step, origin, renewed_ago, follow;
     IterationRegisters newton;
   };
   static Procedure procedure(StepProgram step, Counters& counters);

@@ -479,7 +479,7 @@ int AdaptiveRun::integrands_of(double t, N_Vector y, N_Vector, N_Vector out, voi
 Totals AdaptiveRun::totals() const {
   if (!totals_) return {};
   const auto values = values_of(totals_.get());
-  return {{values.begin(), values.end()}, -1, {}, {}};
+  return {.values = {values.begin(), values.end()}};
 }
 
 int AdaptiveRun::conditions_of(double t, N_Vector y, N_Vector yp, double* out, void* user) {

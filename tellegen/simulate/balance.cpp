@@ -292,6 +292,7 @@ void EnergyAccount::add_to(Problem& problem, bool powers) {
     }
   }
   if (powers_) problem.outputs.insert(problem.outputs.end(), sums_.begin(), sums_.end());
+  problem.followed_outputs = problem.outputs.size() - first_output_;
 }
 
 EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& integrator,
@@ -303,12 +304,15 @@ EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& i
   const std::size_t width = problem.outputs.size();
   const auto at = [&](std::size_t row, std::size_t output) { return rows[row * width + output]; };
 
-  if (powers_ && !sums_.empty() && t.size() > 1) {
+  const Totals totals = integrator.totals();
+  const std::size_t known =
+      totals.rows < 0 ? t.size() : std::min(t.size(), static_cast<std::size_t>(totals.rows) + 1);
+  if (powers_ && !sums_.empty() && known > 1) {
     result.power_checked = true;
     const std::size_t first = width - sums_.size();
     for (std::size_t d = 0; d < domains_.size(); ++d) {
       double size = 0.0, largest = 0.0, when = 0.0;
-      for (std::size_t row = 1; row < t.size(); ++row) {
+      for (std::size_t row = 1; row < known; ++row) {
         size = std::max(size, at(row, first + 2 * d + 1));
         if (const double sum = std::abs(at(row, first + 2 * d)); sum > largest) largest = sum, when = t[row];
       }
@@ -324,7 +328,6 @@ EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& i
                                      : "no energy of a storage is known";
     return result;
   }
-  const Totals totals = integrator.totals();
   if (totals.values.empty()) {
     result.reason = traits_of(problem.options.method).steps == MethodTraits::Steps::samples
                         ? "method exact takes no steps that could be wrong"

@@ -16,9 +16,9 @@
 // between two nodes passes it on. Magnetic edges are not counted (their power is F*dphi/dt, and no reluctance
 // has a state): what goes into a field counts as converted.
 //
-// The integrals drive nothing and leave the solution as it is. Where a step has nothing to iterate on they
-// would cost a fifth of it, so a long run keeps them for its first steps only; so does a large network, where
-// they cost as much as a step. `until` says how far they go.
+// The integrals drive nothing and leave the solution as it is. They would cost up to half of a small step,
+// and as much as one of a large network, so a long run keeps them for its first steps only, unless each
+// storage is asked for; `until` says how far they go.
 #pragma once
 
 #include <string>

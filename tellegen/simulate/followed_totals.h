@@ -38,7 +38,7 @@ struct FollowedTotals {
   }
   Totals totals(std::int64_t stride) const {
     if (!done) return {};
-    return {{sum.begin(), sum.end() - 2}, rows * stride, at[0][sum.size() - 2], sum.back()};
+    return {{sum.begin(), sum.end() - 2}, rows * stride, -1, at[0][sum.size() - 2], sum.back()};
   }
 };
 

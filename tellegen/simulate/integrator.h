@@ -65,16 +65,22 @@ struct Problem {
   // t, and their values at the start. They drive nothing, so the solution is the same to the last bit.
   std::vector<Expr> totals;
   std::vector<double> totals_start;
+  std::size_t followed_outputs = 0;  // the last so many outputs, wanted only in rows that are followed
   Expr stored{}, exchanged{};  // the energy they account for, and a power to measure them by: see balance.h
   SimulationOptions options;
 };
 
 // What became of Problem::totals.
 struct Totals {
-  std::vector<double> values;               // empty: this method does not keep them
-  std::int64_t steps = -1;                  // they cover so many steps, a whole number of samples; -1: all
-  std::optional<double> stored, exchanged;  // after these; empty: as the outputs say
+  std::vector<double> values;  // empty: this method does not keep them
+  std::int64_t steps = -1;     // they cover so many steps, a whole number of samples; -1: all
+  std::int64_t rows = -1;      // whose followed outputs are known; -1: all
+  std::optional<double> stored{}, exchanged{};  // after these; empty: as the outputs say
 };
+
+// How many steps keep totals and followed outputs, where an executor can do without them: all of a short run,
+// the first of a long one, so that they cost no more than a twentieth of it. A whole number of samples.
+std::int64_t followed_steps(const Problem& problem);
 
 // Seconds of interpreted steps in runs that come again: more than a compiler takes.
 constexpr double worth_compiling = 0.5;

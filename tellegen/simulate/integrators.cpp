@@ -75,6 +75,15 @@ const MethodTraits& traits_of(std::string_view method) {
   return found->traits;
 }
 
+std::int64_t followed_steps(const Problem& problem) {
+  constexpr std::int64_t few = 10000, part = 16;  // so many at least; one in so many
+  const auto steps = static_cast<std::int64_t>(std::ceil(problem.options.stop / problem.step));
+  if (problem.totals.empty() && problem.followed_outputs == 0) return 0;
+  const std::int64_t wanted =
+      problem.options.balance == Balance::by_component ? steps + problem.stride : std::max(few, steps / part);
+  return (wanted + problem.stride - 1) / problem.stride * problem.stride;
+}
+
 std::string not_finite(const Problem& problem, const double* row, double t) {
   for (std::size_t k = 0; k < problem.outputs.size(); ++k)
     if (!std::isfinite(row[k]))

@@ -63,6 +63,7 @@ MinimalProblem::MinimalProblem(const Problem& full, Size size)
   for (Expr output : full.outputs) problem.outputs.push_back(in_minimal_columns(form, output));
   for (Expr total : full.totals) problem.totals.push_back(in_minimal_columns(form, total));
   problem.totals_start = full.totals_start;
+  problem.followed_outputs = full.followed_outputs;
   if (size == Size::written_out) refuse_jumps_across_storage(full, form);
   begin(full);
 }

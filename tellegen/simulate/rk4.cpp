@@ -36,15 +36,6 @@ namespace {
 
 constexpr double least_part = 1e-6;  // of a step: nothing is shorter
 
-// Totals in all four stages cost up to four tenths of a step: all steps of a short run keep them, and one in
-// ten of a long one, in whole samples.
-std::int64_t steps_with_totals(const Problem& problem) {
-  if (problem.totals.empty()) return 0;
-  const auto steps = static_cast<std::int64_t>(std::ceil(problem.options.stop / problem.step));
-  const std::int64_t enough = std::max<std::int64_t>(10000, steps / 10);
-  return (enough + problem.stride - 1) / problem.stride * problem.stride;
-}
-
 // Where something first wants to change between `from` and `to`, to so many bisections: at `to` itself, or
 // not nearer to either end than the shortest part. `wants_change`: whether it does by a time.
 template <class WantsChange>
@@ -497,8 +488,8 @@ class ExplicitRk4 : public Integrator {
   std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
   Totals totals() const override {
-    const bool all = control_.index <= followed_;
-    return {loop_.totals(), all ? -1 : followed_, {}, {}};
+    if (control_.index <= followed_) return {.values = loop_.totals()};
+    return {loop_.totals(), followed_, followed_ / minimal_->problem.stride, {}, {}};
   }
   Statistics statistics() const override {
     Statistics s;
@@ -539,7 +530,7 @@ class ExplicitRk4 : public Integrator {
       r[loop_.program().iterates[k]] =
           problem.initial.x[n + static_cast<std::size_t>(at - minimal_form.unknowns.begin())];
     }
-    followed_ = steps_with_totals(problem);
+    followed_ = followed_steps(problem);
     control_.step = problem.step;
     control_.stride = problem.stride;
     control_.fixed_iterations = problem.options.iterations;
@@ -794,9 +785,11 @@ class ExplicitRk4 : public Integrator {
     const std::vector<char> slow = slow_states(minimal);
     for (std::size_t k = 0; k < m.states.size(); ++k) root(m.derivatives[k], slow[k] ? 5 : 4);
     const std::size_t first_output = roots.size();
-    for (Expr o : minimal.problem.outputs) root(o, 8);
+    const std::size_t first_followed = minimal.problem.outputs.size() - minimal.problem.followed_outputs;
+    for (std::size_t k = 0; k < minimal.problem.outputs.size(); ++k)
+      root(minimal.problem.outputs[k], k < first_followed ? 7 : 8);
     const std::size_t first_total = roots.size();
-    for (Expr rate : minimal.problem.totals) root(rate, 7);
+    for (Expr rate : minimal.problem.totals) root(rate, 8);
     const std::size_t first_update = roots.size();
     Expr changes = pool.number(0);
     bool any = false;
@@ -849,6 +842,7 @@ class ExplicitRk4 : public Integrator {
       step.outputs.push_back(reg(first_output + k));
     for (std::size_t k = 0; k < minimal.problem.totals.size(); ++k)
       step.totals.push_back(reg(first_total + k));
+    step.follows = !minimal.problem.totals.empty() || minimal.problem.followed_outputs > 0;
     step.watched = built.updates;
     if (any) step.event = reg(event);
     step.returns = any && minimal.problem.options.event_bisections > 0 && step.slow_steps == 1;

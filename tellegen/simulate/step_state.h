@@ -20,15 +20,16 @@ struct StepState {
 StepState start_state(const Network& network, const InitialState& initial);
 
 struct StepOptions {
-  double step = 0.0;           // length
-  double tolerance = 1e-6;     // of Newton, in units of each variable's scale
-  bool project = true;         // rates of redundant storage from the states' (trapezoidal rule)
-  bool keep_all_past = false;  // keep earlier values even if the formula does not need them (start-up)
-  bool events = false;         // formula and step may change (set_scheme), discrete variables may
-  bool refactor = false;       // eliminate in every iteration, although the tangent is constant
-  bool restarts = false;       // may be run again with other numbers
-  bool any_length = false;     // alpha changes by orders of magnitude while it runs
-  bool record = false;         // every column and rate may be asked for after a step
+  double step = 0.0;                 // length
+  double tolerance = 1e-6;           // of Newton, in units of each variable's scale
+  bool project = true;               // rates of redundant storage from the states' (trapezoidal rule)
+  bool keep_all_past = false;        // keep earlier values even if the formula does not need them (start-up)
+  bool events = false;               // formula and step may change (set_scheme), discrete variables may
+  bool refactor = false;             // eliminate in every iteration, although the tangent is constant
+  bool restarts = false;             // may be run again with other numbers
+  bool any_length = false;           // alpha changes by orders of magnitude while it runs
+  bool record = false;               // every column and rate may be asked for after a step
+  std::size_t followed_outputs = 0;  // Problem::followed_outputs
 };
 
 constexpr double rounding_floor = 1e-6;  // no change larger than this is put down to rounding

@@ -262,7 +262,7 @@ Statistics VariableRun::statistics() const {
 
 Totals VariableRun::totals() const {
   if (count_ == controlled_) return followed_.totals(problem_.stride);
-  return {{x_.begin() + static_cast<long>(controlled_), x_.end()}, -1, {}, {}};
+  return {.values = {x_.begin() + static_cast<long>(controlled_), x_.end()}};
 }
 
 }  // namespace tellegen

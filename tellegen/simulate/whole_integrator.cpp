@@ -3,21 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace tellegen {
 namespace {
-
-constexpr std::int64_t long_run = 200000;  // steps
-
-// So many of a long run's steps keep its totals: whole samples, and whole turns between the renewals of its
-// sines, so that the change to another program leaves no trace. 0: all.
-std::int64_t followed_of(const Problem& problem) {
-  const double steps = problem.options.stop / problem.step;
-  if (problem.totals.empty() || steps <= long_run) return 0;
-  const std::int64_t turn = std::lcm<std::int64_t>(64, problem.stride);
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(0.001 * steps) / turn) * turn;
-}
 
 // Totals stand behind the differentiated variables.
 StepState start_with_totals(const Network& network, const Problem& problem) {
@@ -35,6 +23,7 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
       plan_(plan_method(problem.options, problem.step)),
       state_(start_with_totals(network_, problem)),
       events_(std::make_unique<EventSteps>(problem, plan_, static_cast<StepExecutor&>(*this), state_)),
+      followed_(followed_steps(problem)),
       scheme_(plan_.scheme),
       aside_(problem.outputs.size()) {
   StepOptions options;
@@ -44,7 +33,7 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
   options.refactor = problem.options.refactor;
   options.restarts = problem.options.restarts;
   options.events = !events_->empty();
-  followed_steps_ = followed_of(problem);
+  options.followed_outputs = problem.followed_outputs;
   if (plan_.start_steps > 0 && !options.events) {
     // A handful of steps: not worth a compiler's time.
     StepOptions starting = options;
@@ -52,13 +41,9 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
     start_ = std::make_unique<WholeStep>(network_, problem.storage, trapezoidal(problem.step),
                                          problem.outputs, state_, starting, problem.totals);
   }
-  const auto make = [&](std::span<const Expr> totals) {
-    return std::make_unique<WholeStep>(network_, problem.storage, plan_.scheme, problem.outputs, state_,
-                                       options, totals);
-  };
-  step_ = make(problem.totals);
-  if (followed_steps_ > 0) unfollowed_ = make({});
-  if (problem.options.compile) (unfollowed_ ? unfollowed_ : step_)->loop().compile();
+  step_ = std::make_unique<WholeStep>(network_, problem.storage, plan_.scheme, problem.outputs, state_,
+                                      options, problem.totals);
+  if (problem.options.compile) step_->loop().compile();
   begin();
 }
 
@@ -72,7 +57,7 @@ void WholeIntegrator::begin() {
 }
 
 bool WholeIntegrator::restart() {
-  if (followed_steps_ > 0 || !problem_.totals.empty()) return false;  // nobody asks for it
+  if (!problem_.totals.empty()) return false;  // nobody asks for it
   state_ = start_with_totals(network_, problem_);
   // When sources jump follows from numbers too.
   const bool had_events = !events_->empty();
@@ -128,7 +113,8 @@ bool WholeIntegrator::run(WholeStep& step, StepLoopControl& control, std::int64_
 
 bool WholeIntegrator::run_plain(std::int64_t steps) {
   if (control_.index < plan_.start_steps) {
-    const std::int64_t starting = std::min<std::int64_t>(steps, plan_.start_steps - control_.index);
+    const std::int64_t starting =
+        until_unfollowed(std::min<std::int64_t>(steps, plan_.start_steps - control_.index));
     if (!run(*start_, control_, starting)) return false;
     steps -= starting;
     if (control_.index == plan_.start_steps) {
@@ -137,13 +123,12 @@ bool WholeIntegrator::run_plain(std::int64_t steps) {
       control_.renew = 1;
     }
   }
-  if (unfollowed_ && steps > 0) {
-    const std::int64_t following = std::min(steps, followed_steps_ - control_.index);
-    if (!run(*step_, control_, following)) return false;
-    steps -= following;
-    hand_over();
+  while (steps > 0) {
+    const std::int64_t alike = until_unfollowed(steps);
+    if (!run(*step_, control_, alike)) return false;
+    steps -= alike;
   }
-  return steps == 0 || run(*step_, control_, steps);
+  return true;
 }
 
 void WholeIntegrator::use(const Scheme& scheme, double length) {
@@ -158,7 +143,7 @@ bool WholeIntegrator::run_with_events(std::int64_t steps) {
   const auto width = static_cast<std::int64_t>(problem_.outputs.size());
   const auto time = [&](std::int64_t index) { return problem_.step * static_cast<double>(index); };
   while (control_.index < last) {
-    hand_over();
+    const std::int64_t alike = until_unfollowed(last - control_.index);
     row_ = control_.rows;
     const auto count_step = [&] {
       starting_ = 0;
@@ -183,9 +168,8 @@ bool WholeIntegrator::run_with_events(std::int64_t steps) {
       count_step();
     } else {
       use(starting_ > 0 ? trapezoidal(problem_.step) : plan_.scheme, problem_.step);
-      std::int64_t wanted = std::min(last, events_->next_due()) - control_.index;
+      std::int64_t wanted = std::min(alike, events_->next_due() - control_.index);
       if (starting_ > 0) wanted = std::min<std::int64_t>(wanted, starting_);
-      if (unfollowed_) wanted = std::min(wanted, followed_steps_ - control_.index);
       const std::int64_t before = control_.index;
       if (!run(*step_, control_, wanted)) return false;
       starting_ = std::max(0, starting_ - static_cast<int>(control_.index - before));
@@ -244,23 +228,19 @@ std::int64_t WholeIntegrator::advance(std::int64_t samples, double* rows) {
   return done;
 }
 
-// From here on without totals, where it is time.
-void WholeIntegrator::hand_over() {
-  if (!unfollowed_ || control_.index < followed_steps_) return;
-  step_->store(state_);
-  followed_totals_.assign(state_.value[0].end() - static_cast<long>(problem_.totals.size()),
-                          state_.value[0].end());
-  unfollowed_->hold(state_.held);
-  unfollowed_->load(state_);
-  step_ = std::move(unfollowed_);
-  scheme_ = plan_.scheme;
-  control_.renew = 1;
+// No more than so many steps are followed, or not, like the next.
+std::int64_t WholeIntegrator::until_unfollowed(std::int64_t steps) {
+  control_.follow = control_.index < followed_;
+  return control_.follow ? std::min(steps, followed_ - control_.index) : steps;
 }
 
 Totals WholeIntegrator::totals() const {
   Totals totals;
+  if (followed_ < control_.index) {
+    totals.steps = followed_;
+    totals.rows = followed_ / problem_.stride;
+  }
   if (problem_.totals.empty()) return totals;
-  if (!followed_totals_.empty()) return {followed_totals_, followed_steps_, {}, {}};
   StepState now = state_;
   (control_.index < plan_.start_steps && start_ ? start_ : step_)->store(now);
   totals.values.assign(now.value[0].end() - static_cast<long>(problem_.totals.size()), now.value[0].end());

@@ -30,7 +30,7 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   bool run_plain(std::int64_t steps);
   bool run_with_events(std::int64_t steps);
   void use(const Scheme& scheme, double length);
-  void hand_over();
+  std::int64_t until_unfollowed(std::int64_t steps);
 
   bool take(const Scheme& scheme, double t, double length) override;
   void load(const StepState& state) override { step_->load(state); }
@@ -44,11 +44,7 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   StepState state_;
   std::unique_ptr<EventSteps> events_;
   std::unique_ptr<WholeStep> start_, step_;
-  // Totals cost up to a quarter of a small step: of a long run only its first steps keep them, and this takes
-  // over.
-  std::unique_ptr<WholeStep> unfollowed_;
-  std::int64_t followed_steps_ = 0;
-  std::vector<double> followed_totals_;
+  std::int64_t followed_;  // steps
   StepLoopControl control_;
   Scheme scheme_;              // of step_
   int starting_ = 0;           // trapezoidal steps left, where there are events

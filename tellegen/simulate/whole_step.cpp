@@ -59,8 +59,8 @@ class WholeStepBuilder {
     std::vector<int> total_root, integrand_root;
     for (std::size_t k = 0; k < totals_.size(); ++k) {
       const Expr integrand = list_.define(in_solution(totals_[k]));
-      integrand_root.push_back(add_root(integrand, 3));
-      total_root.push_back(add_root((integrand - total_history_[k]) * pow(alpha_, -1.0), 3));
+      integrand_root.push_back(add_root(integrand, follow_section()));
+      total_root.push_back(add_root((integrand - total_history_[k]) * pow(alpha_, -1.0), follow_section()));
     }
     // Iterates, exponentials and the size of the last change.
     std::vector<int> iterate_root, limited_root;
@@ -93,7 +93,9 @@ class WholeStepBuilder {
       error_root = add_root(largest, 2);
     }
     std::vector<int> output_root;
-    for (Expr output : outputs) output_root.push_back(add_root(in_solution(output), 4));
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      output_root.push_back(
+          add_root(in_solution(outputs[k]), k + options_.followed_outputs < outputs.size() ? 4 : 5));
     std::vector<int> update_root;
     Expr changes = pool_.number(0);
     for (std::size_t k = 0; k < system_.discrete.size(); ++k) {
@@ -110,15 +112,15 @@ class WholeStepBuilder {
     for (const Oscillator& o : oscillators_) {
       const Expr turn = define(derivative(o.argument, time_) * step_);
       const Expr c = define(pool_.call("cos", {turn})), s = define(pool_.call("sin", {turn}));
-      // Section 5 runs before all others: a time of its own keeps it from sharing with them.
+      // Section 6 runs before all others: a time of its own keeps it from sharing with them.
       const Expr argument = substitute(o.argument, {{time_, renewal_}});
       turning.push_back({add_root(o.sine * c + o.cosine * s, 3), add_root(o.cosine * c - o.sine * s, 3),
-                         add_root(pool_.call("sin", {argument}), 5),
-                         add_root(pool_.call("cos", {argument}), 5)});
+                         add_root(pool_.call("sin", {argument}), 6),
+                         add_root(pool_.call("cos", {argument}), 6)});
     }
 
     StepProgram step;
-    step.program = make_program(pool_, inputs_, list_.list(), roots, 6);
+    step.program = make_program(pool_, inputs_, list_.list(), roots, 7);
     const auto reg = [&](int root) { return step.program.roots[root]; };
     ExprMap<std::int32_t> input_register;
     for (std::size_t k = 0; k < inputs_.size(); ++k)
@@ -145,12 +147,13 @@ class WholeStepBuilder {
       for (int age = ages - 1; age > 0; --age) step.step_copies.push_back({past(age, k), past(age - 1, k)});
       step.step_copies.push_back({past(0, k), reg(value_root[k])});
     }
+    step.follows = follow_section() == 5 && (!totals_.empty() || options_.followed_outputs > 0);
+    auto& total_copies = step.follows ? step.followed_copies : step.step_copies;
     for (std::size_t k = 0; k < totals_.size(); ++k) {
-      step.step_copies.push_back({input_register.at(total_rate_[k]), reg(integrand_root[k])});
+      total_copies.push_back({input_register.at(total_rate_[k]), reg(integrand_root[k])});
       for (int age = 2; age >= 0; --age)
-        step.step_copies.push_back(
-            {input_register.at(total_past_[age][k]),
-             age > 0 ? input_register.at(total_past_[age - 1][k]) : reg(total_root[k])});
+        total_copies.push_back({input_register.at(total_past_[age][k]),
+                                age > 0 ? input_register.at(total_past_[age - 1][k]) : reg(total_root[k])});
     }
     for (std::size_t k = 0; k < iterate_inputs_.size(); ++k) {
       registers.iterates.push_back(input_register.at(iterate_inputs_[k]));
@@ -200,6 +203,8 @@ class WholeStepBuilder {
   }
 
  private:
+  // Stages of a variable step are all followed, and have rows seldom.
+  int follow_section() const { return options_.any_length ? 3 : 5; }
   bool keeps_rates() const { return scheme_.uses_rate || options_.keep_all_past || options_.events; }
 
   Expr input(const std::string& name, int section, double value) {
@@ -216,7 +221,7 @@ class WholeStepBuilder {
     if (options_.any_length) switched_[alpha_] = 1e-4 * scheme_.alpha;
     two_points_ = options_.any_length || !system_.discrete.empty();
     time_ = input("t", 1, 0.0);
-    renewal_ = input("~renewal", 5, 0.0);
+    renewal_ = input("~renewal", 6, 0.0);
     step_ = input("~step", 0, options_.step);
     for (int age = 0; age < 3; ++age)
       past_factor_.push_back(input(fmt::format("~past{}", age), 0, scheme_.past[age]));
