@@ -76,9 +76,15 @@ const MethodTraits& traits_of(std::string_view method) {
 }
 
 std::int64_t followed_steps(const Problem& problem) {
-  constexpr std::int64_t few = 10000, part = 16;  // so many at least; one in so many
+  constexpr std::int64_t part = 16;  // one in so many
   const auto steps = static_cast<std::int64_t>(std::ceil(problem.options.stop / problem.step));
   if (problem.totals.empty() && problem.followed_outputs == 0) return 0;
+  // Of a short run as many as cost about a millisecond.
+  std::vector<Expr> followed = problem.totals;
+  followed.insert(followed.end(), problem.outputs.end() - static_cast<long>(problem.followed_outputs),
+                  problem.outputs.end());
+  const auto operations = static_cast<std::int64_t>(nodes_of(followed).size());
+  const std::int64_t few = std::clamp<std::int64_t>(1000000 / operations, 100, 10000);
   const std::int64_t wanted =
       problem.options.balance == Balance::by_component ? steps + problem.stride : std::max(few, steps / part);
   return (wanted + problem.stride - 1) / problem.stride * problem.stride;

@@ -198,12 +198,17 @@ Verdict check_events(const Draft& draft) {
       if (error < std::max({1e-5, 10 * doubt, 0.3 * c.errors.back()})) continue;
     }
     // What is decided by less than the method's error is decided rightly by much shorter steps.
-    if (!c.passed && !variable && error_at(s.step / 8) < 0.1 * c.errors.back()) continue;
+    bool decided_rightly = false;
+    const double shortest = s.step / (order == 1.0 ? 64 : 8);
+    for (double shorter = s.step / 8; !c.passed && !variable && shorter >= shortest && !decided_rightly;
+         shorter /= 8)
+      decided_rightly = error_at(shorter) < 0.1 * c.errors.back();
+    if (decided_rightly) continue;
     // Few bisections take an event late by a part of the step, whatever the step where it lies just before a
     // point of every grid: many take it where it is.
-    if (!c.passed && !variable && s.bisections < 30 && c.errors.back() < s.step) {
+    if (!c.passed && !variable && s.bisections < 30) {
       const int few = std::exchange(s.bisections, 30);
-      const double located = error_at(s.step);
+      const double located = c.errors.back() < step / 32 ? error_at(step / 32) : -1.0;
       s.bisections = few;
       if (located >= 0.0 && located < 0.01 * c.errors.back()) continue;
     }
