@@ -130,6 +130,7 @@ class NetworkTotals : public StepListener {
     for (auto& values : value_) values.assign(problem.totals.size(), 0.0);
     rate_ = problem.totals_start;
     totals.steps = steps;
+    totals.rows = steps / problem.stride;
   }
   void stepped(NetworkStep& step, const Scheme& scheme, double t, double length) override {
     if (done_) return;
@@ -151,6 +152,7 @@ class NetworkTotals : public StepListener {
     totals.stored = now_[now_.size() - 2];
     totals.exchanged = exchanged_;
   }
+  std::int64_t followed() const override { return totals.steps; }
   void staged() override {
     exchanged_ -= sdirk_node * before_last_ + (1 - sdirk_node) * last_;
     for (int age : {1, 2}) value_[age].swap(value_[age + 1]);

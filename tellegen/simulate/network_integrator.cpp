@@ -16,6 +16,7 @@ NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network, St
       listener_(listener) {
   options_.record = listener != nullptr;
   options_.step = problem.step;
+  options_.followed_outputs = problem.followed_outputs;
   options_.tolerance = problem.options.tolerance;
   options_.project = plan_.project;
   options_.refactor = problem.options.refactor;
@@ -71,7 +72,8 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
         failure_ = not_finite(problem_, rows, *events_.ended());
         return sample;
       }
-      if (k + 1 == problem_.stride) step.outputs(t, rows);
+      if (k + 1 == problem_.stride)
+        step.outputs(t, rows, !listener_ || statistics_.steps <= listener_->followed());
       if (starting) {
         start_->store(state_);
         if (statistics_.steps == plan_.start_steps) step_->load(state_);

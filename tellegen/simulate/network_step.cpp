@@ -52,7 +52,9 @@ NetworkStep::NetworkStep(const Network& network, const Storage& storage, const S
     assemble_and_factor();
   }
 
-  outputs_ = make_reader(outputs);
+  const std::size_t asked = outputs.size() - options.followed_outputs;
+  outputs_ = make_reader(outputs.first(asked));
+  followed_ = make_reader(outputs.subspan(asked));
   if (options.events) updates_ = make_reader(update_expressions(system_));
   std::size_t most = 0;
   for (const GroupStep& g : groups_) most = std::max<std::size_t>(most, g.batch.program().registers);
@@ -669,7 +671,10 @@ void NetworkStep::formula_rates(std::span<const std::int32_t> some, std::span<do
   }
 }
 
-void NetworkStep::outputs(double t, double* row) { read(outputs_, t, row); }
+void NetworkStep::outputs(double t, double* row, bool followed) {
+  read(outputs_, t, row);
+  if (followed) read(followed_, t, row + outputs_.program.roots.size());
+}
 void NetworkStep::updates(double t, std::span<double> to) { read(updates_, t, to.data()); }
 
 void NetworkStep::read(Reader& reader, double t, double* values) {

@@ -33,7 +33,7 @@ class NetworkStep {
     std::int64_t iterations = 0, factorisations = 0;
   };
   Result step(double t, int fixed_iterations, int max_iterations);
-  void outputs(double t, double* row);  // after a step
+  void outputs(double t, double* row, bool followed = true);  // after a step; without followed ones, or all
   // With StepOptions::events only:
   void set_scheme(const Scheme& scheme);         // from the next step on
   void hold(std::span<const double> held);       // discrete variables from the next step on
@@ -116,7 +116,7 @@ class NetworkStep {
   };
   Reader make_reader(std::span<const Expr> expressions) const;
   void read(Reader& reader, double t, double* values);
-  Reader outputs_, updates_;
+  Reader outputs_, followed_, updates_;
   // Columns that are wanted: of unknowns, and recovered inside members of a group.
   struct Recovered {
     std::size_t group = 0;
