@@ -152,7 +152,6 @@ class NetworkTotals : public StepListener {
     totals.stored = now_[now_.size() - 2];
     totals.exchanged = exchanged_;
   }
-  std::int64_t followed() const override { return totals.steps; }
   void staged() override {
     exchanged_ -= sdirk_node * before_last_ + (1 - sdirk_node) * last_;
     for (int age : {1, 2}) value_[age].swap(value_[age + 1]);
@@ -194,13 +193,8 @@ class FollowedNetwork : public Integrator {
 }  // namespace
 
 std::unique_ptr<Integrator> followed_network(const Problem& problem, Network network) {
-  const auto samples =
-      static_cast<std::int64_t>(std::floor(problem.options.stop / problem.step * (1 + 1e-9))) /
-      problem.stride;
-  // Three in a hundred, and no fewer than sixty where there are as many.
-  const std::int64_t followed =
-      std::min(samples, std::max((samples * 3 + 99) / 100, (60 + problem.stride - 1) / problem.stride));
-  return std::make_unique<FollowedNetwork>(problem, std::move(network), followed * problem.stride);
+  const std::int64_t followed = followed_steps_of_network(problem);
+  return std::make_unique<FollowedNetwork>(problem, std::move(network), followed);
 }
 
 double balance_bound(const SimulationOptions& options) {

@@ -6,6 +6,15 @@
 
 namespace tellegen {
 
+std::int64_t followed_steps_of_network(const Problem& problem) {
+  const auto samples =
+      static_cast<std::int64_t>(std::floor(problem.options.stop / problem.step * (1 + 1e-9))) /
+      problem.stride;
+  // Three in a hundred, and no fewer than sixty where there are as many.
+  return problem.stride *
+         std::min(samples, std::max((samples * 3 + 99) / 100, (60 + problem.stride - 1) / problem.stride));
+}
+
 NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network, StepListener* listener)
     : problem_(problem),
       network_(std::move(network)),
@@ -13,7 +22,8 @@ NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network, St
       state_(start_state(network_, problem.initial)),
       events_(problem, plan_, *this, state_),
       scheme_(plan_.scheme),
-      listener_(listener) {
+      listener_(listener),
+      followed_(followed_steps_of_network(problem)) {
   options_.record = listener != nullptr;
   options_.step = problem.step;
   options_.followed_outputs = problem.followed_outputs;
@@ -72,8 +82,7 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
         failure_ = not_finite(problem_, rows, *events_.ended());
         return sample;
       }
-      if (k + 1 == problem_.stride)
-        step.outputs(t, rows, !listener_ || statistics_.steps <= listener_->followed());
+      if (k + 1 == problem_.stride) step.outputs(t, rows, statistics_.steps <= followed_);
       if (starting) {
         start_->store(state_);
         if (statistics_.steps == plan_.start_steps) step_->load(state_);

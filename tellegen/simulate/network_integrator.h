@@ -1,8 +1,6 @@
 // Fixed steps of a network of any size (network_step.h). Events: event_steps.h.
 #pragma once
 
-#include <limits>
-
 #include "tellegen/simulate/event_steps.h"
 #include "tellegen/simulate/integrator.h"
 #include "tellegen/simulate/network_step.h"
@@ -19,13 +17,14 @@ class StepListener {
   virtual void stepped(NetworkStep& step, const Scheme& scheme, double t, double length) = 0;
   // The last two steps were stages of one; the first of them is no part of the past.
   virtual void staged() = 0;
-  // So many steps, of which the followed outputs are wanted.
-  virtual std::int64_t followed() const { return std::numeric_limits<std::int64_t>::max(); }
   // Then discrete variables were taken over, whether they changed or not. `located`: the event was looked
   // for, and lies at the end of that step.
   virtual void updated(double t, std::span<const int> taken, std::span<const double> before,
                        std::span<const double> after, bool located) = 0;
 };
+
+// How many steps keep totals and followed outputs: what followed_steps() is for small models.
+std::int64_t followed_steps_of_network(const Problem& problem);
 
 class NetworkIntegrator : public Integrator, private StepExecutor {
  public:
@@ -65,6 +64,7 @@ class NetworkIntegrator : public Integrator, private StepExecutor {
   Scheme scheme_;     // of step_
   int starting_ = 0;  // trapezoidal steps left, where there are events
   StepListener* listener_ = nullptr;
+  std::int64_t followed_;
   Statistics statistics_;
   std::string failure_;
 };
