@@ -96,6 +96,19 @@ struct Outcome {
   std::string what;
 };
 
+// Weighed as Truth::cost() does: the search itself may have ended with weights a little off.
+double cost_of_fit(const Record& record, const Identification& found) {
+  const StageResult& stage = found.fit.stages[0];
+  if (stage.starts.empty()) return std::numeric_limits<double>::infinity();
+  double sum = 0.0;
+  for (std::size_t k = 0; k < record.readings.size(); ++k) {
+    const std::size_t s = k % record.sensors.size();
+    const double relative = stage.residual_rms[s] / found.noise[s];
+    if (!std::isnan(record.readings[k])) sum += 0.5 * relative * relative;
+  }
+  return sum;
+}
+
 Outcome outcome_of(const Truth& truth, const Record& record) {
   Outcome outcome;
   const std::clock_t began = std::clock();
@@ -109,10 +122,11 @@ Outcome outcome_of(const Truth& truth, const Record& record) {
       outcome.deviations.push_back(stage.parameters[k].deviation);
     }
     const double wanted = truth.cost(record, found.noise);
-    const double cost = stage.starts.empty() ? std::numeric_limits<double>::infinity() : stage.found().cost;
+    const double cost = cost_of_fit(record, found);
     outcome.found = stage.failure.empty() && cost <= wanted + 0.5;
     outcome.recognised = !stage.failure.empty() || !found.consistent();
-    outcome.what = stage.failure.empty() ? fmt::format("cost {:g} for {:g}", cost, wanted) : stage.failure;
+    outcome.what = fmt::format("cost {:g} for {:g}; {}", cost, wanted, stage.failure);
+    for (const std::string& open : stage.open) outcome.what += "; " + open;
   } catch (const std::exception& error) {
     outcome.seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
     outcome.recognised = true;

@@ -140,13 +140,20 @@ class Identifier {
   }
 
   // The start as the model's numbers; false: numbers that a component cannot have.
-  bool begin_at(Model& model, const std::vector<double>& numbers) const {
+  // What has `vanished` is sought as a number that may be zero, everything else in ratios.
+  bool begin_at(Model& model, const std::vector<double>& numbers,
+                const std::vector<char>& vanished = {}) const {
     std::vector<double> between = numbers;
     for (std::size_t k = 0; k < unknowns_.size(); ++k) {
       ModelUnknown& unknown = model.unknowns[unknowns_[k]];
       if (unknown.lower) between[k] = std::max(between[k], *unknown.lower);
       if (unknown.upper) between[k] = std::min(between[k], *unknown.upper);
-      if (!unknown.lower && between[k] > 0.0) unknown.lower = 0.0;  // positive, unless bounds say otherwise
+      if (!unknown.lower && between[k] > 0.0) {  // positive, unless bounds say otherwise
+        unknown.lower = 0.0;
+        if (unknown.coordinate == ModelUnknown::Coordinate::automatic)
+          unknown.coordinate = !vanished.empty() && vanished[k] ? ModelUnknown::Coordinate::value
+                                                                : ModelUnknown::Coordinate::logarithm;
+      }
       unknown.start = between[k];
     }
     try {
@@ -165,7 +172,7 @@ class Identifier {
       Model model = model_;
       if (!begin_at(model, start.numbers)) continue;
       try {
-        if (take(calibrate(model, record_, {stage_}, options_.fit))) return;
+        if (take(fit_from(model, start.numbers))) return;
       } catch (const ModelError& error) {  // numbers with which the model cannot run
         if (!refused) refused = error;
       }
@@ -174,6 +181,25 @@ class Identifier {
     result_.failure = "no numbers that the model can run with satisfy the relations between the readings";
     if (refused) result_.failure += ": " + refused->faults().front().message;
     result_.quality = std::numeric_limits<double>::infinity();
+  }
+
+  // A number that the noise drives below zero runs towards it without end in ratios: it is zero then.
+  CalibrationResult fit_from(const Model& begun, const std::vector<double>& start) const {
+    constexpr double nothing = 1e-3;  // of what it began with
+    CalibrationResult fitted = calibrate(begun, record_, {stage_}, options_.fit);
+    const StageResult& stage = fitted.stages[0];
+    if (stage.starts.empty() || stage.found().path.empty()) return fitted;
+    std::vector<double> numbers = stage.found().numbers;
+    std::vector<char> vanished;
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      vanished.push_back(numbers[k] < nothing * start[k]);
+      if (vanished[k]) numbers[k] = nothing * start[k];
+    }
+    Model model = model_;
+    if (std::find(vanished.begin(), vanished.end(), 1) == vanished.end() ||
+        !begin_at(model, numbers, vanished))
+      return fitted;
+    return calibrate(model, record_, {stage_}, options_.fit);
   }
 
   // True: no other need be looked for. Where readings leave a direction open, they do so from any start.

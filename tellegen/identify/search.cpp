@@ -204,7 +204,10 @@ class CompressedFit {
         if (damping > 1e12) break;
       }
     }
-    result.logarithms = x;
+    // A number that would rather be negative has run towards zero: it begins where it can be told from zero.
+    for (Eigen::Index p = 0; p < n; ++p)
+      if (normal(p, p) > 0.0 && normal(p, p) < 1.0) x(p) -= 0.5 * std::log(normal(p, p));
+    result.logarithms = x.cwiseMax(-far_away).cwiseMin(far_away);
     result.cost = cost;
     return result;
   }

@@ -31,6 +31,6 @@ struct RelationSearch {
 // `negative`: per parameter, whether it may be below zero. `positive`: what of the parameters must be above
 // zero, because a component could not be built otherwise.
 RelationSearch search_relations(const Relations& relations, const std::vector<char>& negative,
-                                const std::vector<Expr>& positive);
+                                const std::vector<Expr>& positive = {});
 
 }  // namespace tellegen

@@ -8,8 +8,10 @@
 namespace tellegen {
 namespace {
 
-constexpr std::array half_widths{3, 5, 8, 12, 18, 27, 40};
-constexpr double agree = 2.0;  // standard deviations
+constexpr std::array<std::ptrdiff_t, 12> half_widths{3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300};
+constexpr std::ptrdiff_t added_up = 12;  // windows up to this are summed row by row
+constexpr std::ptrdiff_t chunk = 1000;   // rows whose sums share an origin, so that powers stay small
+constexpr double agree = 2.0;            // standard deviations
 
 // Straight between the readings that are there, level beyond them.
 std::vector<double> joined_up(const std::vector<double>& readings) {
@@ -30,63 +32,117 @@ std::vector<double> joined_up(const std::vector<double>& readings) {
   return values;
 }
 
-// The parabola through the readings around a row, at that row: sums over a window that grows.
-class LocalParabola {
- public:
+// Of the readings of a window: sums of x^k and of x^k times the reading.
+struct Moments {
+  std::array<double, 5> power{};
+  std::array<double, 3> product{};
   void add(double x, double reading) {
     if (std::isnan(reading)) return;
-    double power = 1.0;
-    for (int k = 0; k < 5; ++k, power *= x) {
-      moment_[k] += power;
-      if (k < 3) product_[k] += power * reading;
+    double p = 1.0;
+    for (int k = 0; k < 5; ++k, p *= x) {
+      power[k] += p;
+      if (k < 3) product[k] += p * reading;
     }
   }
-  struct Value {
-    double value = 0.0, deviation = std::numeric_limits<double>::infinity();  // per unit of noise
-  };
-  // Cramer's rule on three equations; no value where too few readings determine it.
-  Value at_centre() const {
-    const auto& s = moment_;
-    const double a = s[2] * s[4] - s[3] * s[3], b = s[2] * s[3] - s[1] * s[4], c = s[1] * s[3] - s[2] * s[2];
-    const double determinant = s[0] * a + s[1] * b + s[2] * c;
-    if (s[0] < 4.0 || !(determinant > 1e-9 * s[0] * s[2] * s[4])) return {};
-    return {(product_[0] * a + product_[1] * b + product_[2] * c) / determinant, std::sqrt(a / determinant)};
+  // The same about another origin.
+  Moments about(double x) const {
+    static constexpr double binomial[5][5] = {{1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}, {1, 4, 6, 4, 1}};
+    Moments moved;
+    for (int k = 0; k < 5; ++k) {
+      double factor = 1.0;  // (-x)^(k-j)
+      for (int j = k; j >= 0; --j, factor *= -x) {
+        moved.power[k] += binomial[k][j] * factor * power[j];
+        if (k < 3) moved.product[k] += binomial[k][j] * factor * product[j];
+      }
+    }
+    return moved;
+  }
+};
+
+struct Value {
+  double value = 0.0, deviation = std::numeric_limits<double>::infinity();  // in units of the noise
+};
+
+// The parabola at the origin, by Cramer's rule; no value where too few readings determine it.
+Value parabola(const Moments& m) {
+  const auto& s = m.power;
+  const double a = s[2] * s[4] - s[3] * s[3], b = s[2] * s[3] - s[1] * s[4], c = s[1] * s[3] - s[2] * s[2];
+  const double determinant = s[0] * a + s[1] * b + s[2] * c;
+  if (s[0] < 4.0 || !(determinant > 1e-6 * s[0] * s[2] * s[4]) || !(a > 0.0)) return {};
+  return {(m.product[0] * a + m.product[1] * b + m.product[2] * c) / determinant, std::sqrt(a / determinant)};
+}
+
+class Smoother {
+ public:
+  Smoother(const std::vector<double>& readings, double noise) : readings_(readings), noise_(noise) {}
+
+  void run(std::vector<double>& values) {
+    const auto rows = std::ssize(values);
+    for (std::ptrdiff_t from = 0; from < rows; from += chunk) {
+      const std::ptrdiff_t to = std::min(from + chunk, rows);
+      sum_up(std::max<std::ptrdiff_t>(0, from - half_widths.back()), std::min(rows, to + half_widths.back()));
+      for (std::ptrdiff_t row = from; row < to; ++row) values[row] = at(row, values[row]);
+    }
   }
 
  private:
-  std::array<double, 5> moment_{};
-  std::array<double, 3> product_{};
+  // Rows before each, from `begin` on; the unit of x is the longest window.
+  void sum_up(std::ptrdiff_t begin, std::ptrdiff_t end) {
+    first_ = begin;
+    before_.assign(1, Moments{});
+    for (std::ptrdiff_t row = begin; row < end; ++row) {
+      before_.push_back(before_.back());
+      before_.back().add(place(row), readings_[row]);
+    }
+  }
+  double place(std::ptrdiff_t row) const {
+    return static_cast<double>(row - first_) / static_cast<double>(half_widths.back());
+  }
+  Moments between(std::ptrdiff_t row, std::ptrdiff_t half) const {
+    const Moments &low = before_[row - half - first_], &high = before_[row + half + 1 - first_];
+    Moments window;
+    for (int k = 0; k < 5; ++k) window.power[k] = high.power[k] - low.power[k];
+    for (int k = 0; k < 3; ++k) window.product[k] = high.product[k] - low.product[k];
+    return window.about(place(row));
+  }
+
+  double at(std::ptrdiff_t row, double value) const {
+    const double reading = readings_[row];
+    double low = -std::numeric_limits<double>::infinity(), high = -low;
+    if (!std::isnan(reading)) low = reading - agree * noise_, high = reading + agree * noise_;
+    Moments near;
+    near.add(0.0, reading);
+    std::ptrdiff_t reach = 0;
+    for (const std::ptrdiff_t half : half_widths) {
+      // Windows stay symmetric: at the ends a parabola would be drawn beyond its middle.
+      if (row - half < 0 || row + half >= std::ssize(readings_)) break;
+      for (; reach < std::min(half, added_up); ++reach) {
+        const double x = static_cast<double>(reach + 1) / static_cast<double>(half_widths.back());
+        near.add(x, readings_[row + reach + 1]);
+        near.add(-x, readings_[row - reach - 1]);
+      }
+      const Value found = parabola(half <= added_up ? near : between(row, half));
+      if (!std::isfinite(found.deviation)) continue;
+      const double margin = agree * noise_ * found.deviation;
+      low = std::max(low, found.value - margin);
+      high = std::min(high, found.value + margin);
+      if (low > high) break;
+      value = found.value;
+    }
+    return value;
+  }
+
+  const std::vector<double>& readings_;
+  const double noise_;
+  std::ptrdiff_t first_ = 0;
+  std::vector<Moments> before_;
 };
 
 }  // namespace
 
 std::vector<double> smoothed(const std::vector<double>& readings, double noise) {
   std::vector<double> values = joined_up(readings);
-  if (!(noise > 0.0)) return values;
-  const auto rows = std::ssize(values);
-  for (std::ptrdiff_t row = 0; row < rows; ++row) {
-    LocalParabola around;
-    around.add(0.0, readings[row]);
-    double low = -std::numeric_limits<double>::infinity(), high = -low;
-    if (!std::isnan(readings[row])) low = readings[row] - agree * noise, high = readings[row] + agree * noise;
-    std::ptrdiff_t reach = 0;
-    for (const int half : half_widths) {
-      // Windows stay symmetric: at the ends a parabola would be drawn beyond its middle.
-      if (row - half < 0 || row + half >= rows) break;
-      for (; reach < half; ++reach) {
-        const double x = static_cast<double>(reach + 1);
-        around.add(x, readings[row + reach + 1]);
-        around.add(-x, readings[row - reach - 1]);
-      }
-      const auto found = around.at_centre();
-      if (!std::isfinite(found.deviation)) continue;
-      const double margin = agree * noise * found.deviation;
-      low = std::max(low, found.value - margin);
-      high = std::min(high, found.value + margin);
-      if (low > high) break;
-      values[row] = found.value;
-    }
-  }
+  if (noise > 0.0 && !values.empty()) Smoother(readings, noise).run(values);
   return values;
 }
 
