@@ -270,8 +270,13 @@ class Stage {
   // them.
   void refine(SquaresSearch& best) {
     if (!best.converged || !options_.integration.method.empty()) return;
+    const std::vector<double> now = numbers(best.x);
+    const bool near = std::equal(now.begin(), now.end(), variables_.begin(), [](double n, const Variable& v) {
+      return std::abs(n - v.start) <= 0.2 * std::abs(v.start);  // what error is left is as negligible there
+    });
+    if (near) return;
     Model found = model_;
-    set_parameters(found, indices(), numbers(best.x));
+    set_parameters(found, indices(), now);
     SensorRun there(found, record_, indices(), options_.integration);
     if (there.method() == run_.method() && there.step() >= run_.step()) return;
     run_ = std::move(there);
