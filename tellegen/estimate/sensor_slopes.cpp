@@ -188,15 +188,22 @@ void SensorRun::choose_steps(const Record& record) {
   // stands where a pulse begins.
   const auto close = [&](const std::vector<double>& a, const std::vector<double>& b) {
     if (a.size() != b.size()) return false;  // a run that failed
-    double sum = 0.0;
+    const std::size_t width = noise.size();
+    std::vector<double> squares(width), largest(width);
     for (std::size_t k = 0; k < a.size(); ++k) {
-      const double sigma = noise[k % noise.size()], error = a[k] - b[k];
-      if (sigma > 0.0)
-        sum += error * error / (sigma * sigma);
-      else if (!(std::abs(error) <= 1e-7 * std::abs(b[k])))
-        return false;
+      const double error = a[k] - b[k];
+      if (noise[k % width] == 0.0 && !(std::abs(error) <= 1e-7 * std::abs(b[k]))) return false;
+      squares[k % width] += error * error;
+      largest[k % width] = std::max(largest[k % width], std::abs(b[k]));
     }
-    return sum <= negligible * negligible;  // false where it is not a number
+    double sum = 0.0;
+    bool exact_to_all_ends = true;  // readings without noise: no file has so many digits
+    for (std::size_t s = 0; s < width; ++s) {
+      if (noise[s] > 0.0) sum += squares[s] / (noise[s] * noise[s]);
+      const double rms = std::sqrt(squares[s] * static_cast<double>(width) / static_cast<double>(a.size()));
+      exact_to_all_ends = exact_to_all_ends && rms <= 1e-8 * largest[s];
+    }
+    return sum <= negligible * negligible || exact_to_all_ends;  // false where it is not a number
   };
   tried = simulation_;
   std::vector<double> now = values(tried);
@@ -210,6 +217,7 @@ void SensorRun::choose_steps(const Record& record) {
       converged = true;
       break;
     }
+    if (halved == 0 && exact.empty() && reduce(close, now, finer)) return;
     if (halved == 6 && !exact.empty()) simulation_.method = "exact";
     now = exact.empty() ? std::move(finer) : values(tried);
   }
@@ -219,24 +227,53 @@ void SensorRun::choose_steps(const Record& record) {
     simulation_.tolerance = adaptive_tolerance;
   }
   simulation_ = complete_options(model_, simulation_);
-  if (exact.empty() && converged && !now.empty())
-    reduce([&](const std::vector<double>& readings) { return close(readings, now); });
+  if (exact.empty() && converged && !now.empty()) reduce(close, now, now);
 }
 
-void SensorRun::reduce(const std::function<bool(const std::vector<double>&)>& agrees) {
+// Whether the model's reduced equations are used, with as many steps as they themselves ask for. Their
+// readings must be those of the model itself, as far as two runs of it tell: where steps of half the length
+// make a difference, the rest of it is left to the reduced equations.
+bool SensorRun::reduce(const Agree& close, const std::vector<double>& coarse,
+                       const std::vector<double>& fine) {
   std::vector<Expr> outputs;
-  std::vector<double> numbers, values, slopes;
+  std::vector<double> numbers, before, values, slopes;
   for (int s : sensors_) outputs.push_back(model_.outputs[s].value);
   for (int p : parameters_) numbers.push_back(model_.parameters[p].number);
-  for (int steps : {1, 2, 4, 8}) {
+  std::unique_ptr<ReducedRun> last;
+  for (int steps = 1; steps <= 32; steps *= 2) {
     std::unique_ptr<ReducedRun> run =
         ReducedRun::build(model_, parameters_, outputs, simulation_.sample, first_ + steps_, steps);
-    if (!run) return;
-    if (!run->run(numbers, values, slopes) || !agrees(values)) continue;
-    reduced_ = std::move(run);
-    reduced_step_ = simulation_.sample / steps;
-    return;
+    if (!run) return false;
+    if (!run->run(numbers, values, slopes)) {
+      before.clear();
+      continue;
+    }
+    if (last && close(before, values)) {
+      if (!close(before, fine) && !nearer(before, fine, coarse)) return false;
+      reduced_ = std::move(last);
+      reduced_step_ = simulation_.sample / (steps / 2);
+      return true;
+    }
+    last = std::move(run);
+    before = values;
   }
+  return false;
+}
+
+// Of every sensor: whether `a` is half as far from `b` as `c` is, or nearer.
+bool SensorRun::nearer(const std::vector<double>& a, const std::vector<double>& b,
+                       const std::vector<double>& c) const {
+  if (a.size() != b.size() || b.size() != c.size()) return false;
+  const std::size_t width = sensors_.size();
+  for (std::size_t s = 0; s < width; ++s) {
+    double one = 0.0, other = 0.0;
+    for (std::size_t k = s; k < b.size(); k += width) {
+      one += (a[k] - b[k]) * (a[k] - b[k]);
+      other += (c[k] - b[k]) * (c[k] - b[k]);
+    }
+    if (!(one <= 0.25 * other)) return false;
+  }
+  return true;
 }
 
 // Of the sensors at all samples; empty where the method cannot run the model.

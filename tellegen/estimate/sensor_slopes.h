@@ -56,7 +56,9 @@ class SensorRun {
   std::vector<double> values(const SimulationOptions& options) const;
   SensorSlopes run(std::span<const double> numbers);
   // `agrees`: whether readings are those that were found otherwise.
-  void reduce(const std::function<bool(const std::vector<double>&)>& agrees);
+  using Agree = std::function<bool(const std::vector<double>&, const std::vector<double>&)>;
+  bool reduce(const Agree& close, const std::vector<double>& coarse, const std::vector<double>& fine);
+  bool nearer(const std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& c) const;
   RunRequest request() const;
   RunDerivatives derivatives(std::span<const double> numbers);
 

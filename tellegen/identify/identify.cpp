@@ -46,14 +46,15 @@ class Identifier {
     for (std::size_t s = 0; s < record_.sensors.size(); ++s) {
       ModelOutput& sensor = model_.outputs[record_.sensors[s]];
       result_.noise_estimated.push_back(!sensor.noise);
+      double largest = 0.0;
+      for (std::int64_t row = 0; row < record_.steps; ++row)
+        if (!std::isnan(record_.reading(row, s)))
+          largest = std::max(largest, std::abs(record_.reading(row, s)));
+      least_noise_.push_back(smallest_noise * std::max(largest, 1e-300));
       if (!sensor.noise) {
         options_.fit.noise_unknown.push_back(record_.sensors[s]);
-        double largest = 0.0;
-        for (std::int64_t row = 0; row < record_.steps; ++row)
-          if (!std::isnan(record_.reading(row, s)))
-            largest = std::max(largest, std::abs(record_.reading(row, s)));
         const double found = noise_of_readings(record_, s);
-        sensor.noise = std::max(std::isnan(found) ? 0.0 : found, smallest_noise * std::max(largest, 1e-300));
+        sensor.noise = std::max(std::isnan(found) ? 0.0 : found, least_noise_.back());
       }
       result_.noise.push_back(*sensor.noise);
     }
@@ -225,6 +226,7 @@ class Identifier {
     for (std::size_t s = 0; s < record_.sensors.size() && s < stage.residual_rms.size(); ++s) {
       if (!result_.noise_estimated[s] || !(stage.residual_rms[s] > 0.0)) continue;
       result_.noise[s] = stage.residual_rms[s];
+      if (stage.residual_rms[s] <= least_noise_[s]) continue;  // no model is better than this
       const double jumps = noise_of_readings(record_, s), ratio = stage.residual_rms[s] / jumps;
       if (std::isnan(jumps) || !std::isfinite(ratio)) continue;
       result_.quality = std::max(result_.quality, ratio * ratio);
@@ -289,6 +291,7 @@ class Identifier {
   IdentifyOptions options_;
   CalibrationStage stage_;
   double lowest_ = 0.0;  // cost of the best fit
+  std::vector<double> least_noise_;
   Identification result_;
 };
 
