@@ -102,6 +102,8 @@ class SceneBuilder {
   void take_poses(const Trajectory& poses) {
     const std::size_t stride = (poses.rows() + most_rows - 1) / most_rows, count = scene_.frames.size();
     for (std::size_t row = 0; row < poses.rows(); row += std::max<std::size_t>(stride, 1)) {
+      const auto values = poses.row(row);
+      if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) continue;
       scene_.t.push_back(poses.t[row]);
       scene_.poses.emplace_back();  // of the datum
       for (std::size_t f = 1; f < count; ++f) {
@@ -113,6 +115,9 @@ class SceneBuilder {
         }
       }
     }
+    if (!scene_.t.empty()) return;
+    scene_.t.push_back(0.0);  // nothing is known: everything at the datum
+    scene_.poses.resize(count);
   }
 
   // Frames that arms join are of one body.
