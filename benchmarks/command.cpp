@@ -5,7 +5,7 @@
 // electric machines in real time; machine-extraction: a machine from its cross-section, and its qd0 model;
 // twin: the thermal digital twin on its published problems; lossy: a motor estimated from samples of which
 // some are lost; sensor-faults: sensors that fail, and are named; estimate-size: filters of large networks;
-// identify: numbers with no starting values.
+// identify: numbers with no starting values; mechanisms: open and closed chains beside Simbody and DART.
 #include <memory>
 
 #include "benchmarks/circuits.h"
@@ -17,6 +17,7 @@
 #include "benchmarks/lossy.h"
 #include "benchmarks/machine_extraction.h"
 #include "benchmarks/machines.h"
+#include "benchmarks/mechanisms.h"
 #include "benchmarks/readers.h"
 #include "benchmarks/sensor_faults.h"
 #include "benchmarks/stack.h"
@@ -200,6 +201,27 @@ void add_machine_extraction(CLI::App& command) {
   });
 }
 
+void add_mechanisms(CLI::App& command) {
+  CLI::App* mechanisms =
+      command.add_subcommand("mechanisms", "open and closed chains of bodies beside Simbody and DART");
+  const auto options = std::make_shared<MechanismsOptions>();
+  mechanisms->add_flag("--quick", options->quick, "short runs, once");
+  mechanisms->add_option("--chain", options->chain, "lengths of the chain")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 10'000));
+  mechanisms
+      ->add_option("--longest", options->longest,
+                   "longest chain that Tellegen is given (10): it prepares for minutes beyond 20 links")
+      ->check(CLI::Range(0, 10'000));
+  mechanisms->add_option("--json", options->json, "write everything that is printed to this file");
+  mechanisms->callback([options] {
+    const std::string_view name = "tellegen benchmark mechanisms";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_mechanisms(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 void add_lossy(CLI::App& command) {
   CLI::App* lossy = command.add_subcommand(
       "lossy", "a motor's speed and flux where samples get lost: published filters, and many records");
@@ -285,6 +307,7 @@ void add_benchmark(CLI::App& command) {
   add_stack(command);
   add_machines(command);
   add_machine_extraction(command);
+  add_mechanisms(command);
   add_lossy(command);
   add_sensor_faults(command);
   add_estimate_size(command);

@@ -11,6 +11,7 @@ constexpr FaultCode codes[] = {
     {"T401", "an option without its value, or with one that cannot be read or used"},
     {"T402", "an output that cannot be written"},
     {"T403", "a reference that cannot be read or compared"},
+    {"T404", "a motion to be shown, of a model without a mechanism"},
     {"T410", "a study that could not be finished"},
     {"T420", "a run that cannot be exported"},
     {"T570", "a kind that the library does not have"},

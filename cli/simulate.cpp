@@ -12,6 +12,7 @@
 #include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/model_file.h"
+#include "cli/motion.h"
 #include "cli/progress.h"
 #include "cli/realtime.h"
 #include "cli/report.h"
@@ -33,6 +34,7 @@ constexpr double default_tolerance = 1e-4;  // of results; studies, which differ
 // The command line as it was typed.
 struct SimulateRequest {
   std::string file, stop, step, sample, method, form, start, slow, outputs, output, plot, json, compare;
+  MotionRequest motion;
   std::vector<std::string> set;
   int iterations = 0, start_steps = 0, event_bisections = 0, slow_steps = 0;
   double tolerance = 0.0, agreement = 1e-7, verify = 0.01;
@@ -79,6 +81,7 @@ void check_targets(const SimulateRequest& request) {
     check_writable({tellegen_simulate, "--output"}, request.output, {".csv", ".h5", ".hdf5"});
   if (!request.plot.empty()) check_writable({tellegen_simulate, "--plot"}, request.plot, {".svg", ".png"});
   if (!request.json.empty()) check_writable({tellegen_simulate, "--json"}, request.json, {".json"});
+  check_motion_targets(request.motion);
   std::error_code ignored;
   for (const std::string& input : {request.compare, request.file})
     if (!request.output.empty() && !input.empty() && fs::equivalent(request.output, input, ignored))
@@ -111,8 +114,8 @@ std::unique_ptr<CsvStream> open_stream(const SimulateRequest& request, const Sim
 
 // Everything asked for, complete or (of a run that failed half-way) under the
 // .partial names.
-void write_files(const SimulateRequest& request, const Trajectory* reference, bool partial, RunReport& report,
-                 CsvStream* stream) {
+void write_files(const SimulateRequest& request, const Model& model, const Trajectory& poses,
+                 const Trajectory* reference, bool partial, RunReport& report, CsvStream* stream) {
   const auto target = [&](const std::string& path) {
     return partial && !is_stream(path) ? partial_path(path) : fs::path(path);
   };
@@ -134,6 +137,11 @@ void write_files(const SimulateRequest& request, const Trajectory* reference, bo
     if (!request.plot.empty() && report.trajectory.rows() > 1) {  // one point is no picture
       write_plot(target(request.plot), report.trajectory, {.title = report.model, .reference = reference});
       report.written.push_back(target(request.plot).string());
+    }
+    for (const std::string& file : motion_files(request.motion)) {
+      if (poses.rows() == 0) continue;
+      write_file(target(file), motion_text(request.motion, file, model, poses, report.trajectory));
+      report.written.push_back(target(file).string());
     }
     if (!request.json.empty()) {
       report.written.push_back(target(request.json).string());
@@ -210,7 +218,8 @@ void find_culprit(const EquationSystem& system, const std::vector<OutputColumn>&
 // Nothing but the file needs the rows, and they are many.
 bool is_streamed(const SimulateRequest& request, const Simulation& simulation) {
   return !request.output.empty() && !is_stream(request.output) && request.plot.empty() &&
-         request.compare.empty() && !request.wants_verify && is_too_long_to_keep(simulation);
+         motion_files(request.motion).empty() && request.compare.empty() && !request.wants_verify &&
+         is_too_long_to_keep(simulation);
 }
 
 // Without an account of energy, which looks at every row.
@@ -251,6 +260,8 @@ void simulate(const SimulateRequest& request) {
   std::vector<OutputColumn> columns = chosen_columns(system, request.outputs, request.all);
   std::optional<Trajectory> reference;
   if (!request.compare.empty()) reference = read_reference(request.compare, columns, report.options);
+  const std::size_t asked = columns.size();
+  add_pose_columns(request.motion, model, columns);
 
   std::unique_ptr<CsvStream> stream;  // of a real-time run
   try {
@@ -283,9 +294,10 @@ void simulate(const SimulateRequest& request) {
   if (!report.streamed_rows)
     report.trajectory = {std::move(result.names), std::move(result.units), std::move(result.t),
                          std::move(result.values)};
+  const Trajectory poses = split_off(report.trajectory, asked);
   const bool failed = !result.failure.empty();
   if (reference && !failed) report.errors = compare(report.trajectory, *reference);
-  write_files(request, reference ? &*reference : nullptr, failed, report, stream.get());
+  write_files(request, model, poses, reference ? &*reference : nullptr, failed, report, stream.get());
   if (!failed || (request.wants_json && request.json.empty())) print(request, report);
   if (!failed && report.realtime)
     if (const std::string why = too_many_missed(request.realtime, *report.realtime); !why.empty())
@@ -393,11 +405,12 @@ void add_simulate(CLI::App& command) {
           ->type_name("F.csv")
           ->group(what);
 
-  add_realtime_options(command, r.realtime)->excludes(reference)->excludes(compared)->excludes(verify);
-
   const char* where = "Where to write";
+  auto* realtime = add_realtime_options(command, r.realtime);
+  realtime->excludes(reference)->excludes(compared)->excludes(verify);
   command.add_option("--output", r.output, "results over time")->type_name("F.csv|F.h5")->group(where);
   command.add_option("--plot", r.plot, "picture of the results")->type_name("F.svg|F.png")->group(where);
+  for (CLI::Option* motion : add_motion_options(command, r.motion, where)) realtime->excludes(motion);
   auto* json = command.add_option("--json", r.json, "summary for machines, to a file or standard output")
                    ->type_name("[F.json]")
                    ->expected(0, 1)

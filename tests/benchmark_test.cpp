@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "benchmarks/cell_sensitivities.h"
 #include "benchmarks/circuit.h"
 #include "benchmarks/converter.h"
 #include "benchmarks/default_run.h"
 #include "benchmarks/ladder_model.h"
+#include "benchmarks/mechanisms.h"
 #include "benchmarks/readers.h"
 #include "benchmarks/stack.h"
 #include "tellegen/model/read.h"
@@ -155,6 +157,21 @@ TEST(benchmark, equations_of_the_sensitivity_graph_and_direct_ones_integrate_ali
   for (std::size_t k = 0; k < 4; k += 2) {
     EXPECT_NEAR(double(c.rows[k].run.steps), double(c.rows[k + 1].run.steps), 20);
     EXPECT_GT(c.rows[k].cost.multiplications, c.rows[k + 1].cost.multiplications);
+  }
+}
+
+// Beside Simbody and DART where the build found them, and alone elsewhere.
+TEST(benchmark, mechanisms_answer_as_the_programs_beside_them) {
+  MechanismsOptions options;
+  options.quick = true;
+  options.chain = {1, 3};
+  EXPECT_TRUE(run_mechanisms(options));
+}
+
+TEST(benchmark, a_mechanism_reads_back_as_it_was_written) {
+  for (const MechanismCase& c : mechanism_cases()) {
+    std::istringstream in(to_text(c));
+    EXPECT_EQ(to_text(read_case(in)), to_text(c)) << c.name;
   }
 }
 

@@ -26,6 +26,10 @@ class PartWriter {
     component_.values.push_back({value, 0.0, false, nullptr});
     return pool_.symbol(name);
   }
+  // A variable that the mechanism gives.
+  void follow(std::size_t variable, Expr value) {
+    equation(symbol(variable) - hidden(value), kind_.variables[variable].name + " as the mechanism moves");
+  }
   void equation(Expr residual, std::string text) {
     kind_.equations.push_back({residual, std::move(text), component_.place.line});
   }
@@ -187,7 +191,21 @@ void ModelReader::build_mechanism() {
   for (const auto& [name, component] : frames_)
     write_frame(model_, component, f.frames[1 + component - first_frame_]);
   std::vector<int> with_states;
+  std::size_t tyres = 0;
   for (const MechanismPart& p : parts_) {
+    if (p.role->what == MechanismRole::What::stop) {
+      const MechanismJoint& joint = mechanism.joints[mechanism_joints_.at(p.references.at("joint"))];
+      PartWriter part(model_, p.component, false);
+      part.follow(0, joint.q[0]);
+      part.follow(1, joint.u[0]);
+      continue;
+    }
+    if (p.role->what == MechanismRole::What::tyre) {
+      PartWriter part(model_, p.component, false);
+      for (std::size_t k = 0; k < 3; ++k) part.follow(k, f.tyres[tyres][k]);
+      ++tyres;
+      continue;
+    }
     PartWriter part(model_, p.component);
     const std::string& name = model_.components[p.component].name;
     const auto joint = mechanism_joints_.find(name);
@@ -205,6 +223,7 @@ void ModelReader::build_mechanism() {
     }
   }
   write_energy(model_, with_states, f);
+  for (const MechanismPart& p : parts_) model_.mechanism.push_back({p.component, p.references});
   if (const auto all = model_.component_by_name.find("mechanism"); all != model_.component_by_name.end())
     if (model_.kinds[model_.components[all->second].kind].name == "multibody.mechanism") {
       PartWriter part(model_, all->second);

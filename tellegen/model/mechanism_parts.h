@@ -11,9 +11,9 @@
 namespace tellegen {
 
 struct MechanismRole {
-  enum class What { body, joint, gravity, spring, force, torque, constraint } what;
+  enum class What { body, joint, gravity, spring, bushing, tyre, stop, force, torque, constraint } what;
   std::string_view kind;                     // after "multibody."
-  std::vector<std::string_view> references;  // keys that name frames, or joints of a gear or driver
+  std::vector<std::string_view> references;  // keys that name frames, or joints of a gear, stop or driver
   std::vector<std::string_view> optional{};  // keys that may be left out
 };
 

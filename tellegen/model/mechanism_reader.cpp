@@ -37,6 +37,9 @@ const std::vector<MechanismRole>& roles() {
       {Role::joint, "free_quaternion", {"from", "to"}},
       {Role::gravity, "gravity", {}},
       {Role::spring, "spring", {"from", "to"}},
+      {Role::bushing, "bushing", {"from", "to"}},
+      {Role::tyre, "tyre", {"from", "to"}},
+      {Role::stop, "stop", {"joint"}},
       {Role::force, "force", {"at"}, {"in"}},
       {Role::torque, "torque", {"at"}, {"in"}},
       {Role::constraint, "rod", {"from", "to"}},
@@ -52,7 +55,9 @@ const std::vector<MechanismRole>& roles() {
 bool names_joint(std::string_view key) { return key == "first" || key == "second" || key == "joint"; }
 
 // Parameters that give directions: numbers in them are structure.
-bool is_direction(std::string_view name) { return name.starts_with("axis_") || name.starts_with("second_"); }
+bool is_direction(std::string_view name) {
+  return name.starts_with("axis_") || name.starts_with("second_") || name.starts_with("normal_");
+}
 
 void add_output(Kind& kind, Pool& pool, std::string name, std::string unit, std::string summary) {
   const std::string hidden = "~" + name;
@@ -389,59 +394,6 @@ void ModelReader::add_joint(const MechanismPart& part, Mechanism& mechanism) {
   mechanism.joints.push_back(std::move(joint));
 }
 
-void ModelReader::add_constraint(const MechanismPart& part, Mechanism& mechanism) {
-  using Constraint = MechanismConstraint::What;
-  static const std::map<std::string_view, Constraint> kinds{
-      {"rod", Constraint::distance},         {"point_on_line", Constraint::line},
-      {"point_on_plane", Constraint::plane}, {"gear", Constraint::gear},
-      {"driver", Constraint::driver},        {"point_driver", Constraint::point_driver}};
-  const Component& component = model_.components[part.component];
-  MechanismConstraint c;
-  c.what = kinds.at(part.role->kind);
-  c.name = component.name;
-  const auto joint = [&](std::string_view key) {
-    const auto at = mechanism_joints_.find(part.references.at(std::string(key)));
-    if (at != mechanism_joints_.end() && mechanism.joints[at->second].q.size() == 1) return at->second;
-    std::vector<std::string> known;
-    for (const auto& [name, k] : mechanism_joints_)
-      if (mechanism.joints[k].q.size() == 1) known.push_back(name);
-    faults_.add(component.place, "T190",
-                fmt::format("'{}' of '{}' is '{}', which is not a joint with one coordinate", key,
-                            component.name, part.references.at(std::string(key))),
-                {did_you_mean(part.references.at(std::string(key)), known)});
-    return -1;
-  };
-  switch (c.what) {
-    case Constraint::gear:
-      c.from = joint("first");
-      c.to = joint("second");
-      c.value = part_value(part, "ratio");
-      break;
-    case Constraint::driver:
-      c.from = c.to = joint("joint");
-      c.value = motion_in_time(part);
-      break;
-    case Constraint::point_driver:
-      c.to = mechanism_frame(part, "at");
-      c.axis = direction(part, "axis");
-      c.value = motion_in_time(part);
-      break;
-    default:
-      c.from = mechanism_frame(part, "from");
-      c.to = mechanism_frame(part, "to");
-      if (c.what == Constraint::distance)
-        c.value = part_value(part, "length");
-      else
-        c.axis = direction(part, "axis");
-  }
-  if (c.from < 0 || c.to < 0) return;
-  if (c.what == Constraint::gear || c.what == Constraint::driver)
-    mechanism.joints[c.from].has_effort = mechanism.joints[c.to].has_effort = true;
-  for (const KindVariable& v : model_.kinds[component.kind].variables)
-    c.multipliers.push_back(model_.pool->symbol(component.name + "." + v.name));
-  mechanism.constraints.push_back(std::move(c));
-}
-
 // The number of a frame in the mechanism: those of make_frames() in the order of their components.
 int ModelReader::mechanism_frame(const MechanismPart& part, std::string_view key) const {
   const std::string& name = part.references.at(std::string(key));
@@ -480,26 +432,14 @@ Mechanism ModelReader::describe_mechanism() {
         gravity = &part;
         m.gravity = part_vector(part, "g");
         break;
-      case Role::spring:
-        m.springs.push_back({mechanism_frame(part, "from"), mechanism_frame(part, "to"),
-                             part_value(part, "stiffness"), part_value(part, "length"),
-                             part_value(part, "damping"), part_value(part, "preload")});
-        break;
-      case Role::force:
-      case Role::torque: {
-        const bool is_force = part.role->what == Role::force;
-        m.forces.push_back({mechanism_frame(part, "at"),
-                            part.references.contains("in") ? mechanism_frame(part, "in") : 0,
-                            is_force ? part_vector(part, "force") : zero_vector(pool),
-                            is_force ? zero_vector(pool) : part_vector(part, "torque")});
-        break;
-      }
-      case Role::constraint:
+      default:
         break;  // when all joints are known
     }
   }
-  for (const MechanismPart& part : parts_)
+  for (const MechanismPart& part : parts_) {
     if (part.role->what == Role::constraint) add_constraint(part, m);
+    add_load(part, m);
+  }
   return m;
 }
 

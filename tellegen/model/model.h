@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,12 @@ struct Component {
   std::vector<int> nodes;              // one per Kind::nodes, ports and internal ones
   std::vector<ParameterValue> values;  // one per Kind::parameters
   Place place;
+};
+
+// A component that is a part of a mechanism, and what it names: frames (`from`, `to`, `at`, `in`), or joints.
+struct ModelPart {
+  int component = -1;
+  std::map<std::string, std::string, std::less<>> references{};  // by key: full names
 };
 
 struct ModelParameter {
@@ -206,6 +213,7 @@ struct Model {
   std::vector<ModelUnknown> unknowns;
   ModelEstimation estimation;
   std::vector<CalibrationStage> calibration;
+  std::vector<ModelPart> mechanism;  // in the order of the file
 
   std::unordered_map<std::string, int> node_by_name;  // no datums; a sensitivity node by its variable
   std::unordered_map<std::string, int> component_by_name;

@@ -108,7 +108,7 @@ class ModelReader {
   void check_datums();
   void check_clashes();
 
-  // mechanism_reader.cpp, mechanism_equations.cpp: components of mechanisms
+  // mechanism_reader.cpp, mechanism_loads.cpp, mechanism_equations.cpp: components of mechanisms
   int begin_part(int scope, const Value& entry, int kind);
   bool read_reference(int component, int scope, const Value& entry, const Value& item);
   bool read_vector(int scope, int component, const Value& item, std::vector<char>& given);
@@ -121,6 +121,10 @@ class ModelReader {
   Vec3 direction(const MechanismPart& part, const std::string& name);
   void add_joint(const MechanismPart& part, Mechanism& mechanism);
   void add_constraint(const MechanismPart& part, Mechanism& mechanism);
+  void add_load(const MechanismPart& part, Mechanism& mechanism);
+  void add_stop(const MechanismPart& part, Mechanism& mechanism);
+  Expr part_output(const MechanismPart& part, std::string_view name) const;
+  int mechanism_joint(const MechanismPart& part, std::string_view key, const Mechanism& mechanism);
   Expr motion_in_time(const MechanismPart& part);
   int mechanism_frame(const MechanismPart& part, std::string_view key) const;
   void check_geometry(const MechanismPart& part);

@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "tellegen/multibody/assembly.h"
+#include "tellegen/multibody/circuits.h"
+#include "tellegen/multibody/forces.h"
 #include "tellegen/multibody/joint_motion.h"
 
 namespace tellegen {
@@ -186,15 +188,23 @@ class MechanismFormulator {
       f.force = f.force - (own ? a.force : to_own * a.force);
       f.moment = f.moment - (own ? a.torque : to_own * a.torque);
     }
-    for (const MechanismSpring& s : m_.springs) {
-      const Vec3 line = out_.frames[s.to].position - out_.frames[s.from].position;
-      const Vec3 speed = out_.frames[s.to].velocity - out_.frames[s.from].velocity;
-      const Expr length = pool_.call("sqrt", {dot(line, line)});
-      const Expr pull =
-          s.stiffness * (length - s.length) + s.damping * (dot(line, speed) / length) + s.preload;
-      const Vec3 force = (pull / length) * line;  // on `from`
-      local_[s.from].force = local_[s.from].force - transposed(out_.frames[s.from].orientation) * force;
-      local_[s.to].force = local_[s.to].force + transposed(out_.frames[s.to].orientation) * force;
+    collect_laws();
+    for (const ForceLaw& law : laws_)
+      for (const FrameLoad& load : law.loads) {
+        Local& f = local_[load.frame];
+        const Mat3 to_own = transposed(out_.frames[load.frame].orientation);
+        f.force = f.force - to_own * load.force;
+        f.moment = f.moment - to_own * load.moment;
+      }
+  }
+
+  void collect_laws() {
+    for (const MechanismSpring& s : m_.springs) laws_.push_back(spring_law(s, out_.frames));
+    for (const MechanismBushing& b : m_.bushings) laws_.push_back(bushing_law(b, out_.frames));
+    for (const MechanismTyre& t : m_.tyres) {
+      const TyreMotion motion = tyre_motion(t, out_.frames);
+      out_.tyres.push_back({motion.deflection, motion.rate, motion.slip});
+      laws_.push_back(tyre_law(t, motion, out_.frames));
     }
   }
 
@@ -243,94 +253,6 @@ class MechanismFormulator {
     }
   }
 
-  struct Circuit {
-    Expr position, velocity, acceleration;
-  };
-
-  // Zeros of the place and orientation of one frame in another, with their first and second time derivatives.
-  // They are differentiated in symbols of the relative motion, which are then replaced by what they are: far
-  // shorter than derivatives by every coordinate on the way.
-  template <class Zeros>
-  std::vector<Circuit> between(const FrameMotion& a, const FrameMotion& b, Zeros zeros) {
-    const Mat3 back = transposed(a.orientation);
-    const Vec3 line = b.position - a.position;
-    const Vec3 own = back * a.angular;
-    const Vec3 place = back * line;
-    const Vec3 speed = back * (b.velocity - a.velocity - cross(a.angular, line));
-    const Vec3 acceleration = back * (b.acceleration - a.acceleration - cross(a.angular_acceleration, line) -
-                                      cross(a.angular, cross(a.angular, line))) -
-                              pool_.number(2) * cross(own, speed);
-    const Vec3 turning = back * (b.angular - a.angular);
-    const Vec3 turning_rate = back * (b.angular_acceleration - a.angular_acceleration) - cross(own, turning);
-    const Mat3 orientation = back * b.orientation;
-
-    ExprMap<Expr> values, rates{{pool_.symbol("t"), pool_.number(1)}};
-    const auto symbols = [&](const char* name, const Vec3& value) {
-      Vec3 v;
-      for (std::size_t i = 0; i < 3; ++i) {
-        v[i] = pool_.symbol(fmt::format("~{}{}", name, i));
-        values[v[i]] = value[i];
-      }
-      return v;
-    };
-    const auto follow = [&](const Vec3& v, const Vec3& rate) {
-      for (std::size_t i = 0; i < 3; ++i) rates[v[i]] = rate[i];
-    };
-    const Vec3 p = symbols("place", place), v = symbols("speed", speed), w = symbols("turning", turning);
-    follow(p, v);
-    follow(v, symbols("acceleration", acceleration));
-    follow(w, symbols("turning_rate", turning_rate));
-    const Mat3 r{symbols("row0", orientation[0]), symbols("row1", orientation[1]),
-                 symbols("row2", orientation[2])};
-    const Mat3 columns = transposed(r);
-    for (std::size_t j = 0; j < 3; ++j) follow(columns[j], cross(w, columns[j]));
-
-    std::vector<Circuit> circuits;
-    for (Expr zero : zeros(r, p)) {
-      const Expr first = time_derivative(zero, rates), second = time_derivative(first, rates);
-      circuits.push_back({substitute(zero, values), substitute(first, values), substitute(second, values)});
-    }
-    return circuits;
-  }
-
-  // The distance of two frames where all coordinates are zero.
-  Expr design_length(const FrameMotion& a, const FrameMotion& b) {
-    const Vec3 line = b.position - a.position;
-    ExprMap<Expr> design{{pool_.symbol("t"), zero_}};
-    for (const MechanismJoint& j : m_.joints) {
-      for (Expr q : j.q) design[q] = zero_;
-      if (j.q.size() > j.u.size()) design[j.q[j.q.size() - 4]] = pool_.number(1);
-    }
-    return substitute(pool_.call("sqrt", {dot(line, line)}), design);
-  }
-
-  std::vector<Circuit> equations_of(const MechanismConstraint& c, int closing) {
-    using What = MechanismConstraint::What;
-    if (c.what == What::gear || c.what == What::driver) {
-      const Expr other = c.what == What::gear ? c.value * m_.joints[c.to].q[0] : c.value;
-      const Expr zero = m_.joints[c.from].q[0] - other;
-      const Expr first = time_derivative(zero, rates_);
-      return {{zero, first, time_derivative(first, rates_)}};
-    }
-    const FrameMotion &a = out_.frames[c.from], &b = out_.frames[c.to];
-    return between(a, b, [&](const Mat3& rotation, const Vec3& place) -> std::vector<Expr> {
-      switch (c.what) {
-        case What::closure:
-          return closure(m_, m_.joints[closing], rotation, place);
-        case What::distance:
-          return {pool_.call("sqrt", {dot(place, place)}) - (c.value ? c.value : design_length(a, b))};
-        case What::line: {
-          const auto [first, second] = across(m_, c.axis);
-          return {dot(first, place), dot(second, place)};
-        }
-        case What::point_driver:
-          return {dot(c.axis, place) - c.value};
-        default:
-          return {dot(c.axis, place)};
-      }
-    });
-  }
-
   void close_circuits() {
     out_.constraints = m_.constraints;
     out_.closing.assign(m_.constraints.size(), -1);
@@ -347,7 +269,7 @@ class MechanismFormulator {
     }
     if (out_.constraints.empty()) return;
     for (std::size_t k = 0; k < out_.constraints.size(); ++k) {
-      const auto equations = equations_of(out_.constraints[k], out_.closing[k]);
+      const auto equations = circuit_equations(m_, out_.constraints[k], out_.closing[k], out_.frames, rates_);
       for (std::size_t i = 0; i < equations.size(); ++i) {
         CircuitEquation e;
         e.constraint = static_cast<int>(k);
@@ -467,13 +389,9 @@ class MechanismFormulator {
       const FrameMotion& w = out_.frames[b.frame];
       out_.potential = out_.potential - b.mass * dot(m_.gravity, w.position + w.orientation * b.centre);
     }
-    for (const MechanismSpring& s : m_.springs) {
-      const Vec3 line = out_.frames[s.to].position - out_.frames[s.from].position;
-      const Vec3 speed = out_.frames[s.to].velocity - out_.frames[s.from].velocity;
-      const Expr longer = pool_.call("sqrt", {dot(line, line)}) - s.length;
-      const Expr rate = dot(line, speed) / pool_.call("sqrt", {dot(line, line)});
-      out_.power = out_.power - s.damping * rate * rate;
-      out_.potential = out_.potential + s.stiffness * longer * longer / 2.0 + s.preload * longer;
+    for (const ForceLaw& law : laws_) {
+      out_.power = out_.power + law.power;
+      out_.potential = out_.potential + law.potential;
     }
     out_.power = out_.power - time_derivative(out_.potential, rates_);
   }
@@ -486,6 +404,7 @@ class MechanismFormulator {
   ExprMap<Expr> rates_;
   std::vector<Local> local_;
   std::vector<int> order_;
+  std::vector<ForceLaw> laws_;
 };
 
 }  // namespace

@@ -84,6 +84,22 @@ struct MechanismSpring {
   Expr stiffness{}, length{}, damping{}, preload{};
 };
 
+// Springs and dampers along and about the axes of `from`.
+struct MechanismBushing {
+  int from = 0, to = 0;
+  Vec3 stiffness{}, damping{}, turning_stiffness{}, turning_damping{};
+};
+
+// A wheel on the plane of `from` through its origin.
+struct MechanismTyre {
+  int from = 0, to = 0;
+  Vec3 normal{};                      // of the plane, in `from`
+  Vec3 axis{};                        // of the wheel, in `to`
+  Expr radius{}, slow{};              // below the speed `slow` the slip angle fades
+  Expr deflection{}, rate{}, slip{};  // symbols
+  Expr load{}, lateral{};             // in these
+};
+
 struct MechanismConstraint {
   enum class What { closure, distance, line, plane, gear, driver, point_driver } what = What::distance;
   std::string name;
@@ -100,6 +116,8 @@ struct Mechanism {
   std::vector<MechanismBody> bodies;
   std::vector<MechanismForce> forces;
   std::vector<MechanismSpring> springs;
+  std::vector<MechanismBushing> bushings;
+  std::vector<MechanismTyre> tyres;
   std::vector<MechanismConstraint> constraints;
   Vec3 gravity{};
   ExprMap<double> numbers;  // of the parameters, to choose by
@@ -143,6 +161,7 @@ struct MechanismEquations {
   std::vector<std::pair<Expr, Expr>> quaternion_rates;  // coordinates that are no integrals of a speed
   std::vector<CircuitEquation> circuits;
   std::vector<Vec3> joint_force, joint_moment;  // on `to`, along the axes of `from`
+  std::vector<std::array<Expr, 3>> tyres;       // deflection, rate and slip of each
   Expr kinetic, potential;
   Expr power;  // of everything that acts: the rate of the kinetic energy
   std::vector<MechanismFault> faults;

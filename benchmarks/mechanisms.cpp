@@ -1,0 +1,180 @@
+#include "benchmarks/mechanisms.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <sstream>
+
+#include "benchmarks/report.h"
+#include "tellegen/model/read.h"
+#include "tellegen/results/atomic_file.h"
+#include "tellegen/simulate/simulate.h"
+
+namespace tellegen {
+namespace {
+
+// Programs of this folder that were built, because the library was there.
+struct MechanismProgram {
+  const char* name;
+  const char* file;  // empty: not built
+};
+constexpr MechanismProgram mechanism_programs[] = {{"Simbody", TELLEGEN_MECHANISM_SIMBODY},
+                                                   {"DART", TELLEGEN_MECHANISM_DART}};
+
+std::optional<CaseAnswer> ask(const MechanismProgram& program, const MechanismCase& c) {
+  if (!*program.file) return std::nullopt;
+  const std::filesystem::path input =
+      std::filesystem::temp_directory_path() / fmt::format("tellegen-{}-mechanism.txt", getpid());
+  write_file(input, to_text(c));
+  std::string said;
+  if (FILE* pipe =
+          popen(fmt::format("'{}' < '{}' 2> /dev/null", program.file, input.string()).c_str(), "r")) {
+    for (char buffer[4096]; const std::size_t got = std::fread(buffer, 1, sizeof buffer, pipe);)
+      said.append(buffer, got);
+    pclose(pipe);
+  }
+  std::filesystem::remove(input);
+  try {
+    std::istringstream in(said);
+    return read_answer(in);
+  } catch (const std::runtime_error&) {
+    return std::nullopt;
+  }
+}
+
+struct OwnAnswer {
+  CaseAnswer answer;
+  double preparing = 0;  // seconds: read, formulated, compiled or found in the cache
+  std::string failure, executor;
+};
+
+OwnAnswer run_own(const MechanismCase& c, bool quick) {
+  using Clock = std::chrono::steady_clock;
+  OwnAnswer own;
+  own.answer.program = "Tellegen";
+  ReadOptions read;
+  read.library = TELLEGEN_SOURCE_DIR "/library";
+  const auto begin = Clock::now();
+  const Model model = read_model_text(model_text(c), "mechanism.toml", read);
+  SimulationOptions options;
+  options.method = "rk4";
+  options.compile = !quick;
+  options.step = c.step;
+  options.stop = options.sample = c.step * c.steps;
+  std::vector<OutputColumn> outputs;
+  for (const std::string& name : coordinate_names(c))
+    outputs.push_back({name, "", parse_value(model, name, {})});
+  double best = std::numeric_limits<double>::infinity();
+  for (int k = 0; k < (quick ? 1 : 5); ++k) {
+    Simulation simulation(model, complete_options(model, options), outputs);
+    if (k == 0) own.preparing = std::chrono::duration<double>(Clock::now() - begin).count();
+    const SimulationResult r = simulation.run();
+    own.failure = r.failure;
+    if (!r.failure.empty()) return own;
+    best = std::min(best, r.loop_seconds);
+    own.answer.q.assign(r.values.end() - static_cast<long>(outputs.size()), r.values.end());
+    own.executor = r.statistics.executor;
+  }
+  own.answer.seconds_per_step = best / c.steps;
+  return own;
+}
+
+double apart(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (std::size_t k = 0; k < a.size(); ++k)
+    largest = std::max(largest, std::abs(a[k] - b[k]) / std::max(1.0, std::abs(a[k])));
+  return largest;
+}
+
+constexpr double equal = 1e-8;
+
+class MechanismRows {
+ public:
+  MechanismRows(Report& report, const MechanismsOptions& options) : report_(report), options_(options) {}
+
+  // `own`: whether Tellegen runs it too; otherwise the others are compared with each other.
+  void add(const MechanismCase& c, bool own) {
+    std::optional<CaseAnswer> first;
+    std::vector<std::string> row{c.name, cell(static_cast<std::int64_t>(coordinate_names(c).size()))};
+    double ours = std::nan("");
+    std::string preparing;
+    if (own) {
+      const OwnAnswer answer = run_own(c, options_.quick);
+      if (!report_.require(answer.failure.empty(), fmt::format("{}: {}", c.name, answer.failure))) return;
+      first = answer.answer;
+      ours = answer.answer.seconds_per_step;
+      preparing = cell(answer.preparing);
+    }
+    row.push_back(cell(1e9 * ours, 4));
+    for (const MechanismProgram& program : mechanism_programs) {
+      const std::optional<CaseAnswer> other = ask(program, c);
+      const bool told = report_.require(other || !*program.file,
+                                        fmt::format("{}: {} gave no answer", c.name, program.name));
+      if (!other || !told) {
+        row.insert(row.end(), {"", "", ""});
+        continue;
+      }
+      const double difference = first ? apart(first->q, other->q) : 0.0;
+      const bool same = report_.require(
+          difference <= equal, fmt::format("{}: {} is {:.2g} apart", c.name, program.name, difference));
+      const double ratio = other->seconds_per_step / ours;
+      row.insert(row.end(), {first ? cell(difference) : "",
+                             same ? cell(1e9 * other->seconds_per_step, 4) : "", same ? cell(ratio) : ""});
+      if (own && same && !options_.quick && c.links.size() <= 10)
+        report_.add({fmt::format("{}: {} / Tellegen", c.name, program.name), ratio, 8, true, "ns of a step"});
+      if (!first) first = other;
+    }
+    row.push_back(preparing);
+    table_.rows.push_back(std::move(row));
+  }
+
+  const TextTable& table() const { return table_; }
+
+ private:
+  Report& report_;
+  const MechanismsOptions& options_;
+  TextTable table_{{"mechanism", "coordinates", "Tellegen [ns/step]", "Simbody apart", "Simbody [ns/step]",
+                    "ratio", "DART apart", "DART [ns/step]", "ratio", "preparing [s]"},
+                   {}};
+};
+
+}  // namespace
+
+bool run_mechanisms(const MechanismsOptions& options) {
+  Report report;
+  report.begin({"mechanisms", "open and closed chains under gravity, rk4 at 1 ms, 1000 steps",
+                "all coordinates at the end",
+                fmt::format("within {:g}, relative to 1 or their size", equal)});
+  for (const MechanismProgram& program : mechanism_programs)
+    if (!*program.file)
+      report.note(fmt::format("{} is not installed where this was built: left out", program.name));
+  MechanismRows mechanisms(report, options);
+  for (MechanismCase c : mechanism_cases()) {
+    if (options.quick) c.steps = 100;
+    mechanisms.add(c, true);
+  }
+  report.table("closed chains: loops closed after each step by every program", mechanisms.table());
+
+  report.begin({"chain", "bars of 1 m on hinges, the first turned by 0.5 rad; beyond 100 links 20 steps",
+                "as above", "as above"});
+  MechanismRows chains(report, options);
+  for (const int count : options.chain) {
+    MechanismCase c = chain_case(count);
+    if (options.quick) c.steps = std::min(c.steps, 100);
+    chains.add(c, count <= options.longest);
+  }
+  report.table(fmt::format("Tellegen up to {} links (--longest)", options.longest), chains.table());
+  report.finish();
+  if (!options.json.empty()) write_file(options.json, report.json().dump(2) + "\n");
+  return !report.failed();
+}
+
+}  // namespace tellegen

@@ -1,0 +1,102 @@
+#include "tellegen/multibody/circuits.h"
+
+#include <fmt/format.h>
+
+#include "tellegen/multibody/joint_motion.h"
+
+namespace tellegen {
+namespace {
+
+// Zeros of the place and orientation of one frame in another, with their first and second time derivatives.
+// They are differentiated in symbols of the relative motion, which are then replaced by what they are: far
+// shorter than derivatives by every coordinate on the way.
+template <class Zeros>
+std::vector<CircuitZero> between(Pool& pool, const FrameMotion& a, const FrameMotion& b, Zeros zeros) {
+  const Mat3 back = transposed(a.orientation);
+  const Vec3 line = b.position - a.position;
+  const Vec3 own = back * a.angular;
+  const Vec3 place = back * line;
+  const Vec3 speed = back * (b.velocity - a.velocity - cross(a.angular, line));
+  const Vec3 acceleration = back * (b.acceleration - a.acceleration - cross(a.angular_acceleration, line) -
+                                    cross(a.angular, cross(a.angular, line))) -
+                            pool.number(2) * cross(own, speed);
+  const Vec3 turning = back * (b.angular - a.angular);
+  const Vec3 turning_rate = back * (b.angular_acceleration - a.angular_acceleration) - cross(own, turning);
+  const Mat3 orientation = back * b.orientation;
+
+  ExprMap<Expr> values, rates{{pool.symbol("t"), pool.number(1)}};
+  const auto symbols = [&](const char* name, const Vec3& value) {
+    Vec3 v;
+    for (std::size_t i = 0; i < 3; ++i) {
+      v[i] = pool.symbol(fmt::format("~{}{}", name, i));
+      values[v[i]] = value[i];
+    }
+    return v;
+  };
+  const auto follow = [&](const Vec3& v, const Vec3& rate) {
+    for (std::size_t i = 0; i < 3; ++i) rates[v[i]] = rate[i];
+  };
+  const Vec3 p = symbols("place", place), v = symbols("speed", speed), w = symbols("turning", turning);
+  follow(p, v);
+  follow(v, symbols("acceleration", acceleration));
+  follow(w, symbols("turning_rate", turning_rate));
+  const Mat3 r{symbols("row0", orientation[0]), symbols("row1", orientation[1]),
+               symbols("row2", orientation[2])};
+  const Mat3 columns = transposed(r);
+  for (std::size_t j = 0; j < 3; ++j) follow(columns[j], cross(w, columns[j]));
+
+  std::vector<CircuitZero> circuits;
+  for (Expr zero : zeros(r, p)) {
+    const Expr first = time_derivative(zero, rates), second = time_derivative(first, rates);
+    circuits.push_back({substitute(zero, values), substitute(first, values), substitute(second, values)});
+  }
+  return circuits;
+}
+
+// The distance of two frames where all coordinates are zero.
+Expr design_length(const Mechanism& mechanism, const FrameMotion& a, const FrameMotion& b) {
+  Pool& pool = *mechanism.pool;
+  const Expr zero = pool.number(0);
+  const Vec3 line = b.position - a.position;
+  ExprMap<Expr> design{{pool.symbol("t"), zero}};
+  for (const MechanismJoint& j : mechanism.joints) {
+    for (Expr q : j.q) design[q] = zero;
+    if (j.q.size() > j.u.size()) design[j.q[j.q.size() - 4]] = pool.number(1);
+  }
+  return substitute(pool.call("sqrt", {dot(line, line)}), design);
+}
+
+}  // namespace
+
+std::vector<CircuitZero> circuit_equations(const Mechanism& mechanism, const MechanismConstraint& c,
+                                           int closing, std::span<const FrameMotion> frames,
+                                           const ExprMap<Expr>& rates) {
+  Pool& pool = *mechanism.pool;
+  using What = MechanismConstraint::What;
+  if (c.what == What::gear || c.what == What::driver) {
+    const Expr other = c.what == What::gear ? c.value * mechanism.joints[c.to].q[0] : c.value;
+    const Expr zero = mechanism.joints[c.from].q[0] - other;
+    const Expr first = time_derivative(zero, rates);
+    return {{zero, first, time_derivative(first, rates)}};
+  }
+  const FrameMotion &a = frames[c.from], &b = frames[c.to];
+  return between(pool, a, b, [&](const Mat3& rotation, const Vec3& place) -> std::vector<Expr> {
+    switch (c.what) {
+      case What::closure:
+        return closure(mechanism, mechanism.joints[closing], rotation, place);
+      case What::distance:
+        return {pool.call("sqrt", {dot(place, place)}) -
+                (c.value ? c.value : design_length(mechanism, a, b))};
+      case What::line: {
+        const auto [first, second] = across(mechanism, c.axis);
+        return {dot(first, place), dot(second, place)};
+      }
+      case What::point_driver:
+        return {dot(c.axis, place) - c.value};
+      default:
+        return {dot(c.axis, place)};
+    }
+  });
+}
+
+}  // namespace tellegen
