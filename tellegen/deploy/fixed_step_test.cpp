@@ -104,6 +104,16 @@ TEST(HardwareSchedule, a_runge_kutta_step_of_an_induction_machine_in_few_cycles)
   EXPECT_LE(schedule_step(fixed, {4, 4, 2, 1}).cycles, 68);
 }
 
+TEST(StepFormulas, name_what_has_no_form_in_fixed_point) {
+  StraightStep step;
+  SectionWriter write(step.program);
+  const auto state = write.new_register();
+  step.program.section_end = {0};
+  step.states = {{state, write.call("mod", state, state), 1.0}};
+  write.end();
+  EXPECT_EQ(make_formulas(step).refused, "the function 'mod'");
+}
+
 TEST(VerilogExport, refuses_what_it_cannot_do) {
   const auto fault_of = [](const std::string& name) -> std::string {
     try {

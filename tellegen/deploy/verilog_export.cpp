@@ -87,7 +87,9 @@ VerilogExport export_verilog(const Model& model, Simulation& simulation, const V
   d.step = straight_step(simulation.integrator().step_code());
   if (!d.step.refused.empty())
     refuse(model, "T420", d.step.refused,
-           "a source that jumps can be an input of the model and be given to every step: --inputs");
+           "a model of up to 64 unknowns can, by rk4 or by bdf1, bdf2, bdf3, tr where it is linear; a source "
+           "that "
+           "jumps can be an input of the model that is given to every step: --inputs");
   if (d.step.states.empty()) refuse(model, "T420", "nothing in it changes from step to step", "");
 
   d.scenario_steps = sample_count(problem) * problem.stride;
