@@ -1,4 +1,4 @@
-// tellegen export: a model's fixed step as C, in a folder of its own, or as an FMU.
+// tellegen export: a model's fixed step as C or Verilog, in a folder of its own, or as an FMU.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -13,6 +13,7 @@
 #include "tellegen/deploy/c_export.h"
 #include "tellegen/deploy/filter_export.h"
 #include "tellegen/deploy/fmu_export.h"
+#include "tellegen/deploy/verilog_export.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/simulate/stop.h"
@@ -27,6 +28,7 @@ struct ExportRequest {
   std::vector<std::string> set;
   int iterations = 0, fmi = 3;
   std::int64_t vector = 100;
+  VerilogOptions hardware;
 };
 
 SimulationOptions options_of(const ExportRequest& request, const Model& model) {
@@ -121,6 +123,25 @@ void write_fmu(const ExportRequest& request, const Model& model, Simulation& sim
   print_parameters(fmu.parameters, fmu.fixed);
 }
 
+void write_verilog(const ExportRequest& request, const Model& model, Simulation& simulation) {
+  VerilogOptions options = request.hardware;
+  options.name = name_of(request);
+  options.vector = request.vector;
+  const VerilogExport exported = export_verilog(model, simulation, options);
+  write_files(request.output, exported.files);
+  const HardwareDesign& d = exported.design;
+  fmt::print("{}, {} with steps of {:g} s as Verilog in {}\n", model.name, d.method, d.step_seconds,
+             request.output);
+  fmt::print("a step: {} clock cycles with {} multipliers and {} adders{}; words of {} bits, {} registers\n",
+             d.schedule.cycles, d.schedule.multipliers, d.schedule.adders,
+             d.schedule.dividers > 0 ? fmt::format(" and {} dividers", d.schedule.dividers) : "", d.bits(),
+             static_cast<std::size_t>(d.schedule.registers) + d.fixed.states.size() + d.fixed.outputs.size());
+  fmt::print("over {} steps of the scenario, largest error against double:\n", d.scenario_steps);
+  for (std::size_t k = 0; k < d.output_names.size(); ++k)
+    fmt::print("  {}: {:.2g} {}\n", d.output_names[k], d.run.errors[k].largest,
+               d.fixed.outputs[k].angle ? "of a turn" : "of its largest value");
+}
+
 // Sensors, inputs and the step are those of [estimate].
 void export_estimator(const ExportRequest& request, const Model& model) {
   if (request.as != "c")
@@ -145,13 +166,17 @@ void export_estimator(const ExportRequest& request, const Model& model) {
 }
 
 void export_model(const ExportRequest& request) {
-  check_choice({tellegen_export, "--as"}, request.as, {"c", "fmu"});
+  check_choice({tellegen_export, "--as"}, request.as, {"c", "fmu", "verilog"});
   if (request.fmi != 2 && request.fmi != 3)
     throw command_fault(tellegen_export, "T401", fmt::format("--fmi is 2 or 3, not {}", request.fmi));
-  if (request.as == "c")
-    check_folder(request.output);
-  else
+  if (request.hardware.bits < least_word || request.hardware.bits > longest_word)
+    throw command_fault(
+        tellegen_export, "T401",
+        fmt::format("--bits is {} to {}, not {}", least_word, longest_word, request.hardware.bits));
+  if (request.as == "fmu")
     check_fmu_path(request.output);
+  else
+    check_folder(request.output);
   ReadOptions reading;
   for (const std::string& text : request.set)
     reading.overrides.push_back(read_assignment({tellegen_export, "--set"}, text));
@@ -163,6 +188,8 @@ void export_model(const ExportRequest& request) {
   for (const std::string& name : split_list(request.parameters))
     study_parameter(model, name, {std::string(tellegen_export), 0});
   const std::vector<std::string> inputs = split_list(request.inputs);
+  ExportRequest with_inputs = request;
+  for (const std::string& name : inputs) with_inputs.hardware.external.push_back(input_formula(model, name));
   make_external({tellegen_export, "--inputs"}, inputs, model);
   SimulationOptions options = options_of(request, model);
   options.sample = 0.0;  // a row every step
@@ -170,7 +197,9 @@ void export_model(const ExportRequest& request) {
   add_stop_watch(model, options);
   const EquationSystem system = build_system(model);
   Simulation simulation(system, options, chosen_columns(system, request.outputs, false));
-  (request.as == "c" ? write_c : write_fmu)(request, model, simulation);
+  (request.as == "c"     ? write_c
+   : request.as == "fmu" ? write_fmu
+                         : write_verilog)(with_inputs, model, simulation);
 }
 
 }  // namespace
@@ -182,7 +211,9 @@ void add_export(CLI::App& command) {
   command.add_option("--output", r.output, "folder for the files, or FILE.fmu")
       ->type_name("PATH")
       ->required();
-  command.add_option("--as", r.as, "c: C99, with a test that replays steps; fmu: for co-simulation")
+  command
+      .add_option("--as", r.as,
+                  "c: C99, with a test that replays steps; fmu: for co-simulation; verilog: in fixed point")
       ->type_name("FORM");
   command.add_option("--fmi", r.fmi, "version of FMI for --as fmu: 3 or 2")->type_name("NUMBER");
   command.add_option("--name", r.name, "name of files and functions; the model file's if not given")
@@ -211,6 +242,19 @@ void add_export(CLI::App& command) {
   command.add_option("--vector", r.vector, "steps in the test vector")
       ->type_name("COUNT")
       ->check(not_positive_count);
+  command
+      .add_option("--bits", r.hardware.bits,
+                  fmt::format("word length for --as verilog; {} if not given", r.hardware.bits))
+      ->type_name("COUNT");
+  const auto units = [&](const char* option, int& count, const char* what) {
+    command.add_option(option, count, fmt::format("{} for --as verilog; {} if not given", what, count))
+        ->type_name("COUNT")
+        ->check(not_positive_count);
+  };
+  units("--multipliers", r.hardware.units.multipliers, "multipliers");
+  units("--adders", r.hardware.units.adders, "adders");
+  units("--dividers", r.hardware.units.dividers, "units for quotients and square roots");
+  units("--latency", r.hardware.units.multiplier_latency, "clock cycles of a product");
   command.callback([request] { export_model(*request); });
 }
 

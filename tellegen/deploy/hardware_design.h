@@ -1,0 +1,47 @@
+// A step in fixed point with its schedule and names, and the texts that are printed of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tellegen/deploy/fixed_numbers.h"
+#include "tellegen/deploy/hardware_schedule.h"
+
+namespace tellegen {
+
+struct HardwareDesign {
+  std::string name;  // of the module and of files; an identifier
+  std::string title;
+  double step_seconds = 0.0;
+  std::string method;
+  StraightStep step;
+  FixedStep fixed;
+  HardwareUnits units;
+  HardwareSchedule schedule;
+  std::vector<std::string> output_names;  // as the model has them
+  std::vector<std::string> output_ports;  // identifiers
+  std::vector<std::string> external;      // inputs of the model that are given to every step
+  std::vector<std::int64_t> start;        // raw states
+  FixedRun run;                           // over the whole scenario
+  std::int64_t scenario_steps = 0, vector_steps = 0;
+
+  int bits() const { return fixed.bits; }
+  std::size_t words_per_row() const {
+    return fixed.given.size() + fixed.outputs.size() + fixed.states.size();
+  }
+};
+
+std::string verilog_module(const HardwareDesign& design);
+std::string verilog_divider();  // the module that divides and takes square roots
+std::string verilog_bench(const HardwareDesign& design);
+std::string fixed_c_header(const HardwareDesign& design);
+std::string fixed_c_model(const HardwareDesign& design);  // one step, bit by bit
+std::string fixed_c_host(const HardwareDesign& design);  // given values of a step, from its number and inputs
+std::string fixed_c_replay(const HardwareDesign& design);  // the vectors against the model
+std::string hardware_makefile(const HardwareDesign& design);
+std::string hardware_readme(const HardwareDesign& design);
+
+// A word as hexadecimal digits.
+std::string hex_word(std::int64_t raw, int bits);
+
+}  // namespace tellegen

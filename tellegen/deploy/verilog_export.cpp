@@ -1,0 +1,140 @@
+#include "tellegen/deploy/verilog_export.h"
+
+#include <fmt/format.h>
+
+#include "tellegen/deploy/c_names.h"
+#include "tellegen/program/compile.h"
+
+namespace tellegen {
+namespace {
+
+[[noreturn]] void refuse(const Model& model, const char* code, const std::string& why,
+                         const std::string& help) {
+  throw ModelError(
+      {{model.file.string(), 0}, code, "this step cannot be exported as Verilog: " + why, {help}});
+}
+
+// Inputs from outside as functions of time.
+ExternalValue external_values(const Model& model, const VerilogOptions& options, double step) {
+  std::vector<ProgramRoot> roots;
+  std::vector<ProgramInput> inputs{{model.pool->symbol("t"), 0}};
+  std::vector<double> numbers{0.0};
+  for (const ModelParameter& p : model.parameters) {
+    inputs.push_back({p.symbol, 0});
+    numbers.push_back(p.number);
+  }
+  for (const Expr value : options.external) roots.push_back({value, 0});
+  Program program = make_program(*model.pool, inputs, {}, roots, 1);
+  std::vector<double> registers(static_cast<std::size_t>(program.registers), 0.0);
+  std::copy(numbers.begin(), numbers.end(), registers.begin());
+  return [program = std::move(program), registers, step](std::size_t input, double index) mutable {
+    registers[0] = step * index;
+    interpret(program, 0, registers.data());
+    return registers[program.roots[input]];
+  };
+}
+
+std::string vectors(const HardwareDesign& d, const StepScenario& scenario) {
+  FixedMachine machine(d.fixed, d.step);
+  std::vector<std::int64_t> given(d.fixed.given.size());
+  std::string out;
+  for (std::int64_t n = 0; n < d.vector_steps; ++n) {
+    const double* row = scenario.given.data() + static_cast<std::size_t>(n) * scenario.given_width;
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      const FixedOp& op = d.fixed.ops[d.fixed.given[k].op];
+      given[k] = to_raw(row[op.leaf], d.fixed.given[k], op, d.bits());
+    }
+    machine.step(given.data());
+    const auto put = [&](std::int64_t raw) { out += hex_word(raw, d.bits()) + " "; };
+    for (const std::int64_t raw : given) put(raw);
+    for (std::size_t k = 0; k < d.fixed.outputs.size(); ++k) put(machine.output_raw(k));
+    for (std::size_t k = 0; k < d.fixed.states.size(); ++k) put(machine.state(k));
+    out.back() = '\n';
+  }
+  return out;
+}
+
+std::string table_file(const FixedTable& table, int bits) {
+  std::string out;
+  for (std::size_t k = 0; k < table.entries.size(); ++k) out += hex_word(table_raw(table, k), bits) + "\n";
+  return out;
+}
+
+}  // namespace
+
+Expr input_formula(const Model& model, std::string_view name) {
+  ExprMap<Expr> others;  // an input may be written in others
+  Expr result;
+  for (const ModelInput& i : model.inputs) {
+    others[i.symbol] = i.value;
+    if (i.name == name) result = i.value;
+  }
+  if (result)
+    for (std::size_t k = 0; k < model.inputs.size(); ++k) result = substitute(result, others);
+  return result;
+}
+
+VerilogExport export_verilog(const Model& model, Simulation& simulation, const VerilogOptions& options) {
+  const Problem& problem = simulation.problem();
+  VerilogExport result;
+  HardwareDesign& d = result.design;
+  d.name = options.name;
+  d.title = model.name;
+  d.method = problem.options.method;
+  d.step_seconds = problem.step;
+  d.units = options.units;
+  d.external = problem.options.external;
+  d.step = straight_step(simulation.integrator().step_code());
+  if (!d.step.refused.empty())
+    refuse(model, "T420", d.step.refused,
+           "a model of up to 64 unknowns can, by rk4 or by bdf1, bdf2, bdf3, tr where it is linear; a source "
+           "that "
+           "jumps can be an input of the model that is given to every step: --inputs");
+  if (d.step.states.empty()) refuse(model, "T420", "nothing in it changes from step to step", "");
+
+  d.scenario_steps = sample_count(problem) * problem.stride;
+  const StepScenario scenario =
+      run_scenario(d.step, d.scenario_steps, external_values(model, options, problem.step));
+  if (!scenario.refused.empty())
+    refuse(model, "T420", scenario.refused, "a fixed number of Newton's iterations may help: --iterations 3");
+  const StepFormulas formulas = make_formulas(d.step);
+  if (!formulas.refused.empty())
+    refuse(model, "T422", formulas.refused + " has no form in fixed point yet",
+           "sines, square roots, quotients, comparisons, tables of one argument and smooth functions of one "
+           "argument have");
+  d.fixed = make_fixed(formulas, d.step, scenario,
+                       {.bits = options.bits, .multiplier_latency = options.units.multiplier_latency});
+  d.run = run_fixed(d.fixed, d.step, scenario);
+  if (d.run.overflows > 0)
+    refuse(model, "T422", fmt::format("{} results leave the range of their words", d.run.overflows),
+           "take longer words: --bits");
+  d.schedule = schedule_step(d.fixed, options.units);
+  d.vector_steps = std::max<std::int64_t>(1, std::min(options.vector, d.scenario_steps));
+
+  CMembers ports;
+  for (const OutputColumn& column : simulation.outputs()) {
+    d.output_names.push_back(column.name);
+    d.output_ports.push_back("y_" + ports.add(column.name));
+  }
+  for (std::size_t k = 0; k < d.fixed.states.size(); ++k) {
+    const FixedStep::Word& word = d.fixed.states[k];
+    d.start.push_back(to_raw(d.step.states[k].start, word, d.fixed.ops[word.op], d.bits()));
+  }
+  const std::string& name = d.name;
+  result.files = {{name + ".v", verilog_module(d)},
+                  {name + "_bench.v", verilog_bench(d)},
+                  {name + "_vectors.hex", vectors(d, scenario)},
+                  {name + "_fixed.h", fixed_c_header(d)},
+                  {name + "_fixed.c", fixed_c_model(d)},
+                  {name + "_host.c", fixed_c_host(d)},
+                  {"main.c", fixed_c_replay(d)},
+                  {"tellegen_math.h", std::string(runtime_source())},
+                  {"Makefile", hardware_makefile(d)},
+                  {"README.md", hardware_readme(d)}};
+  if (d.schedule.dividers > 0) result.files.push_back({"tellegen_divide.v", verilog_divider()});
+  for (const FixedTable& table : d.fixed.tables)
+    result.files.push_back({fmt::format("{}_{}.hex", name, table.name), table_file(table, d.bits())});
+  return result;
+}
+
+}  // namespace tellegen

@@ -1,0 +1,44 @@
+// A model's fixed step as fixed-point Verilog: what runs here, followed once (straight_step.h), brought into
+// few operations (step_formulas.h), given binary points by a run of the model's own scenario
+// (fixed_numbers.h), and scheduled on a few units (hardware_schedule.h).
+//
+//   NAME.v                     the module: start, done, words in and out
+//   NAME_TABLE.hex             contents of tables
+//   NAME_fixed.h, NAME_fixed.c the same, bit for bit, as C
+//   NAME_host.c                what goes into each step
+//   NAME_bench.v, NAME_vectors.hex, main.c   steps of the scenario, replayed
+//   Makefile, README.md
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tellegen/deploy/hardware_design.h"
+#include "tellegen/deploy/zip_file.h"
+#include "tellegen/simulate/simulate.h"
+
+namespace tellegen {
+
+struct VerilogOptions {
+  std::string name;           // of files and the module; an identifier
+  std::int64_t vector = 100;  // steps in the vectors
+  int bits = 27;
+  HardwareUnits units = {};
+  std::vector<Expr> external = {};  // of each external input: its value in the scenario, of t and parameters
+};
+
+struct VerilogExport {
+  std::vector<ExportedFile> files;
+  HardwareDesign design;
+};
+
+constexpr int least_word = 12, longest_word = 32;
+
+// What an input is in the model's own scenario: before make_external() takes it out.
+Expr input_formula(const Model& model, std::string_view input);
+
+// The simulation must be new. Throws ModelError (T420 where the run has no such step, T422 where an operation
+// cannot be done or a word overflows).
+VerilogExport export_verilog(const Model& model, Simulation& simulation, const VerilogOptions& options);
+
+}  // namespace tellegen
