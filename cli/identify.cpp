@@ -207,6 +207,15 @@ void refuse(const IdentifyReport& report, const IdentifyOptions& options) {
   throw StudyError(report.request.file, message, details);
 }
 
+void warn_of_missing_sensors(const Model& model, const Record& record) {
+  for (int s : model.estimation.sensors)
+    if (std::find(record.sensors.begin(), record.sensors.end(), s) == record.sensors.end())
+      fmt::print(stderr,
+                 "warning: no column of the data is sensor '{}'; tellegen data FILE --model MODEL tells what "
+                 "they have\n",
+                 model.outputs[s].name);
+}
+
 void identify_command(const IdentifyRequest& request) {
   check_request(request);
   Model model = read_study_model(tellegen_identify, request);
@@ -219,6 +228,7 @@ void identify_command(const IdentifyRequest& request) {
   reading.resample = request.resample.empty() ? model.estimation.resample : request.resample;
   if (!request.sample.empty()) reading.step = read_seconds({tellegen_identify, "--sample"}, request.sample);
   const Record record = read_record(model, data, reading);
+  if (request.sensors.empty()) warn_of_missing_sensors(model, record);
   IdentifyOptions options;
   options.profile = request.profile;
   options.fit.robust = request.robust;

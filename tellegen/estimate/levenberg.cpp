@@ -18,6 +18,7 @@ constexpr double least_effect = 1e-6;  // of a variable that changes by its own 
 constexpr double most_damping = 1e12;
 // Of the cost: within 1e-4 standard deviations of the minimum; no closer than rounding of the cost allows.
 constexpr double small_gain = 0.5e-8, rounding = 1e-13;
+constexpr double settled = 1e-3;  // a step of less than a twentieth of a standard deviation
 
 // The step of Gauss-Newton among free variables, directions that change nothing left out.
 Vector undamped_step(const Matrix& normal, const Vector& gradient, const std::vector<int>& free) {
@@ -122,7 +123,10 @@ SquaresSearch levenberg_marquardt(const SquaresProblem& problem, Vector start, i
     damping *= raise;
     raise *= 2.0;
     if (damping > most_damping) {
-      search.stopped = last_failure.empty()
+      // Rounding keeps the cost from falling by what is next to nothing in standard deviations.
+      search.converged = last_failure.empty() && promised < settled;
+      search.stopped = search.converged ? "converged"
+                       : last_failure.empty()
                            ? fmt::format("no step leads further down; {:.2g} was promised", promised)
                            : "the runs around the best point fail: " + last_failure;
       return search;
