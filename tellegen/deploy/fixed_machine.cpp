@@ -157,9 +157,9 @@ double FixedMachine::output(std::size_t k) const {
   return word.angle ? scaled : scaled / word.scale;
 }
 
-FixedRun run_fixed(const FixedStep& fixed, const StraightStep& step, const StepScenario& scenario) {
+FixedPointRun run_fixed(const FixedStep& fixed, const StraightStep& step, const StepScenario& scenario) {
   FixedMachine machine(fixed, step);
-  FixedRun result;
+  FixedPointRun result;
   result.errors.resize(fixed.outputs.size());
   std::vector<std::int64_t> given(fixed.given.size());
   for (std::int64_t n = 0; n < scenario.steps; ++n) {

@@ -68,12 +68,12 @@ struct FixedError {
   double largest = 0.0;  // relative to the largest value; of an angle: in turns
   double scale = 0.0;    // the largest value
 };
-struct FixedRun {
+struct FixedPointRun {
   std::vector<FixedError> errors;  // per output
   std::int64_t overflows = 0;
   std::vector<std::int64_t> peaks;  // per operation, see FixedMachine
 };
-FixedRun run_fixed(const FixedStep& fixed, const StraightStep& step, const StepScenario& scenario);
+FixedPointRun run_fixed(const FixedStep& fixed, const StraightStep& step, const StepScenario& scenario);
 
 // All of it: operations with points for this scenario. What is a difference of nearly equal numbers is larger
 // in fixed point than in real numbers: ranges grow until nothing overflows, where that can be.

@@ -234,7 +234,7 @@ FixedStep make_fixed(const StepFormulas& formulas, const StraightStep& step, con
   set_points(fixed, ranges, options.margin);
   constexpr int rounds = 12;
   for (int round = 0; round < rounds; ++round) {
-    const FixedRun run = run_fixed(fixed, step, scenario);
+    const FixedPointRun run = run_fixed(fixed, step, scenario);
     if (run.overflows == 0) break;
     const std::int64_t limit = std::int64_t{1} << (fixed.bits - 1);
     for (std::size_t k = 0; k < ranges.size(); ++k)

@@ -53,7 +53,7 @@ TEST(FixedStep, currents_torque_and_speed_of_a_whole_start_within_a_thousandth) 
   std::map<int, double> worst;
   for (const int bits : {22, 27}) {
     const FixedStep fixed = make_fixed(formulas, m.step, m.scenario, {.bits = bits});
-    const FixedRun run = run_fixed(fixed, m.step, m.scenario);
+    const FixedPointRun run = run_fixed(fixed, m.step, m.scenario);
     EXPECT_EQ(run.overflows, 0);
     for (const FixedError& e : run.errors) worst[bits] = std::max(worst[bits], e.largest);
   }

@@ -22,7 +22,7 @@ struct HardwareDesign {
   std::vector<std::string> output_ports;  // identifiers
   std::vector<std::string> external;      // inputs of the model that are given to every step
   std::vector<std::int64_t> start;        // raw states
-  FixedRun run;                           // over the whole scenario
+  FixedPointRun run;                      // over the whole scenario
   std::int64_t scenario_steps = 0, vector_steps = 0;
 
   int bits() const { return fixed.bits; }
