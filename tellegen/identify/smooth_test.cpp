@@ -24,7 +24,9 @@ TEST(Smooth, has_less_noise_and_keeps_a_jump) {
   for (int row = 0; row < 3000; ++row) {
     const double error = values[row] - signal(row);
     (std::abs(row - 1500) < 12 ? near : far) += error * error;
-    if (!std::isnan(readings[row])) EXPECT_LT(std::abs(error), 0.6) << row;
+    if (!std::isnan(readings[row])) {
+      EXPECT_LT(std::abs(error), 0.6) << row;
+    }
   }
   EXPECT_LT(std::sqrt(far / 2977), 0.035);
   EXPECT_LT(std::sqrt(near / 23), 0.15);
