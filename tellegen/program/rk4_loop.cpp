@@ -1,5 +1,7 @@
 #include "tellegen/program/rk4_loop.h"
 
+#include <algorithm>
+
 namespace tellegen {
 namespace {
 
@@ -264,6 +266,11 @@ std::vector<double> Rk4Loop::totals() const {
   std::vector<double> totals;
   for (std::int32_t reg : counters_.total) totals.push_back(registers_[reg]);
   return totals;
+}
+
+bool Rk4Loop::has_totals() const {
+  return std::any_of(counters_.total.begin(), counters_.total.end(),
+                     [&](std::int32_t reg) { return registers_[reg] != 0.0; });
 }
 
 void Rk4Loop::undo_step() {

@@ -75,6 +75,7 @@ class Rk4Loop {
   void prepare() { code_.call(0, registers_.data()); }
   void start(const std::vector<double>& states);
   std::vector<double> totals() const;
+  bool has_totals() const;  // one that is not 0
   // The states with which the last step of run() began are the states again.
   void undo_step();
   // Slopes at a point, for the linearised system. False where an iteration does not converge.

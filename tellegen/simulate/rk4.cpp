@@ -444,6 +444,9 @@ class ExplicitRk4 : public Integrator {
     control_.rows = rows;
     const std::int64_t first = control_.index, last = first + samples * problem.stride;
     while (control_.index < last && !control_.stopped) {
+      // As long as nothing has happened there is nothing to account for.
+      if (control_.index == followed_ && !minimal_->problem.totals.empty() && !loop_.has_totals())
+        followed_ *= 2;
       control_.follow = control_.index < followed_;
       const std::int64_t same = control_.follow ? followed_ : last;  // totals are kept, or not
       control_.steps = before_jump(std::min({last, schedule_.next_due(), same})) - control_.index;

@@ -25,7 +25,8 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
       events_(std::make_unique<EventSteps>(problem, plan_, static_cast<StepExecutor&>(*this), state_)),
       followed_(followed_steps(problem)),
       scheme_(plan_.scheme),
-      aside_(problem.outputs.size()) {
+      aside_(problem.outputs.size()),
+      values_(state_.value[0].size()) {
   StepOptions options;
   options.step = problem.step;
   options.tolerance = problem.options.tolerance;
@@ -228,8 +229,17 @@ std::int64_t WholeIntegrator::advance(std::int64_t samples, double* rows) {
   return done;
 }
 
+bool WholeIntegrator::has_totals() {
+  step_->values(values_);
+  return std::any_of(values_.end() - static_cast<long>(problem_.totals.size()), values_.end(),
+                     [](double total) { return total != 0.0; });
+}
+
 // No more than so many steps are followed, or not, like the next.
 std::int64_t WholeIntegrator::until_unfollowed(std::int64_t steps) {
+  // As long as nothing has happened there is nothing to account for.
+  if (control_.index == followed_ && followed_ > 0 && !problem_.totals.empty() && !has_totals())
+    followed_ *= 2;
   control_.follow = control_.index < followed_;
   return control_.follow ? std::min(steps, followed_ - control_.index) : steps;
 }

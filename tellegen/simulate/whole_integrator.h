@@ -31,6 +31,7 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   bool run_with_events(std::int64_t steps);
   void use(const Scheme& scheme, double length);
   std::int64_t until_unfollowed(std::int64_t steps);
+  bool has_totals();  // one that is not 0
 
   bool take(const Scheme& scheme, double t, double length) override;
   void load(const StepState& state) override { step_->load(state); }
@@ -50,6 +51,7 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   int starting_ = 0;           // trapezoidal steps left, where there are events
   double* row_ = nullptr;      // where a step that take() takes writes its outputs
   std::vector<double> aside_;  // outputs nobody wants
+  std::vector<double> values_;
   std::string failure_;
 };
 
