@@ -197,13 +197,13 @@ void SensorRun::choose_steps(const Record& record) {
       largest[k % width] = std::max(largest[k % width], std::abs(b[k]));
     }
     double sum = 0.0;
-    bool exact_to_all_ends = true;  // readings without noise: no file has so many digits
+    bool beyond_files = true;  // of readings without noise: no file has so many digits
     for (std::size_t s = 0; s < width; ++s) {
       if (noise[s] > 0.0) sum += squares[s] / (noise[s] * noise[s]);
       const double rms = std::sqrt(squares[s] * static_cast<double>(width) / static_cast<double>(a.size()));
-      exact_to_all_ends = exact_to_all_ends && rms <= 1e-8 * largest[s];
+      beyond_files = beyond_files && rms <= 1e-8 * largest[s];
     }
-    return sum <= negligible * negligible || exact_to_all_ends;  // false where it is not a number
+    return sum <= negligible * negligible || beyond_files;  // false where it is not a number
   };
   tried = simulation_;
   std::vector<double> now = values(tried);

@@ -10,6 +10,7 @@ std::int64_t followed_steps_of_network(const Problem& problem) {
   const auto samples =
       static_cast<std::int64_t>(std::floor(problem.options.stop / problem.step * (1 + 1e-9))) /
       problem.stride;
+  if (problem.options.balance == Balance::by_component) return samples * problem.stride;
   // Three in a hundred, and no fewer than sixty where there are as many.
   return problem.stride *
          std::min(samples, std::max((samples * 3 + 99) / 100, (60 + problem.stride - 1) / problem.stride));
