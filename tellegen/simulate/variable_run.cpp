@@ -209,19 +209,31 @@ bool VariableRun::attempt(double h, bool to_breakpoint) {
   return true;
 }
 
+double VariableRun::error_of(std::size_t k, double h) const {
+  double sum = 0.0;
+  for (int i = 0; i < Esdirk::stages; ++i) sum += Esdirk::difference[i] * k_[i][k];
+  return std::abs(h * sum);
+}
+
+double VariableRun::allowed_error(std::size_t k) const {
+  const double tolerance = std::max(caution * problem_.options.tolerance, least_tolerance);
+  const double size = std::max(peak_[k], std::abs(after_[k])) + floor_[k];
+  return std::max(tolerance * size, rounded_[k]);
+}
+
 // 1: as much as the tolerance allows.
 double VariableRun::error_norm(double h) const {
-  const auto& d = Esdirk::difference;
-  const double tolerance = std::max(caution * problem_.options.tolerance, least_tolerance);
   double largest = 0.0;
-  for (std::size_t k = 0; k < controlled_; ++k) {
-    double sum = 0.0;
-    for (int i = 0; i < Esdirk::stages; ++i) sum += d[i] * k_[i][k];
-    const double size = std::max(peak_[k], std::abs(after_[k])) + floor_[k];
-    const double allowed = std::max(tolerance * size, rounded_[k]);
-    if (const double relative = std::abs(h * sum) / allowed; !(relative <= largest)) largest = relative;
-  }
+  for (std::size_t k = 0; k < controlled_; ++k)
+    if (const double relative = error_of(k, h) / allowed_error(k); !(relative <= largest)) largest = relative;
   return largest;
+}
+
+// An error that steps of very different lengths have alike is rounding (of an integral over the difference
+// of two large currents), and will be there in the steps to come.
+void VariableRun::learn_rounding(double h) {
+  for (std::size_t k = 0; k < controlled_; ++k)
+    if (const double error = error_of(k, h); error > allowed_error(k)) rounded_[k] = 4.0 * error;
 }
 
 bool VariableRun::step() {
@@ -262,12 +274,14 @@ bool VariableRun::step() {
       return true;
     }
     rejected_ = true;
-    if (refused.stay(h, solved, error))
+    if (refused.stay(h, solved, error)) {
+      learn_rounding(h);
       h_ = refused.longer();
-    else if (solved)
+    } else if (solved) {
       h_ = h * std::max(shrink_most, safety * std::pow(error, -1.0 / Esdirk::error_order));
-    else
+    } else {
       h_ = 0.25 * h;
+    }
     if (h_ > shortest) continue;
     if (++recoveries > 3 || !recover(t_)) {
       length_ = 0.0;

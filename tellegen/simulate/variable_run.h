@@ -40,7 +40,10 @@ class VariableRun : public Integrator {
   bool attempt(double h, bool to_breakpoint);
   bool solve_stage(int i, double h);
   void predict(int i, double h);
+  double error_of(std::size_t k, double h) const;  // of a step, by the two formulas
+  double allowed_error(std::size_t k) const;
   double error_norm(double h) const;
+  void learn_rounding(double h);
   void accept(double h, bool reaches, double end);
   void choose_next(double h, double error);
 

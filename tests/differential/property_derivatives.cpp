@@ -39,13 +39,43 @@ bool smooth(const Draft& draft) {
   });
 }
 
+// The largest magnitude of variables like this one at the nodes of its domain: its rounding comes from these.
+double largest_alike(const Draft& draft, const RunSpec& run, const std::string& variable) {
+  const auto dot = variable.find('.');
+  if (dot == std::string::npos) return 0.0;
+  const std::string node = variable.substr(0, dot);
+  const auto domain = [](const Part& part) { return part.kind.substr(0, part.kind.find('.')); };
+  const auto touches = [](const Part& part, const std::string& name) {
+    return std::any_of(part.ports.begin(), part.ports.end(),
+                       [&](const auto& port) { return port.second == quoted(name) || port.second == name; });
+  };
+  const auto at = std::find_if(draft.parts.begin(), draft.parts.end(),
+                               [&](const Part& part) { return touches(part, node); });
+  if (at == draft.parts.end()) return 0.0;
+  std::vector<std::string> alike;
+  for (const Part& part : draft.parts)
+    for (const auto& [port, name] : part.ports) {
+      if (domain(part) != domain(*at)) continue;
+      const std::string plain = name.front() == '"' ? name.substr(1, name.size() - 2) : name;
+      if (plain != "datum") alike.push_back(plain + variable.substr(dot));
+    }
+  const Outcome values = simulate_text(draft.text(), run, alike);
+  double largest = 0.0;
+  for (const double v : values.values)
+    if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
+  return largest;
+}
+
 // The sensitivity graph against forward derivatives of values at the end. Each has the error of its own
 // formula (of the graph's start, of another form or method), so that what they differ by must vanish with the
 // step at the order of the slower one, or with the tolerance.
-Verdict compare_graph(const std::string& text, const RunSpec& run, const StudySpec& spec,
+Verdict compare_graph(const Draft& draft, const RunSpec& run, const StudySpec& spec,
                       const StudyOutcome& forward, const std::vector<std::string>& variables,
                       const std::vector<std::size_t>& ends, const std::vector<double>& nominal, int& checks) {
+  const std::string text = draft.text();
   const std::size_t width = spec.parameters.size();
+  std::vector<double> sizes;
+  for (const std::string& variable : variables) sizes.push_back(largest_alike(draft, run, variable));
   RunSpec graph_spec = run;
   StudySpec study_spec = spec;
   double want = 0.0, got = 0.0;
@@ -64,10 +94,10 @@ Verdict compare_graph(const std::string& text, const RunSpec& run, const StudySp
     for (std::size_t k = 0; k < variables.size(); ++k)
       for (std::size_t p = 0; p < width; ++p) {
         const double one = other.gradient[ends[k] * width + p], two = graph.values[k * width + p];
-        // Relative to the parameter a derivative has the rounding of the value.
-        const double value = std::abs(other.values[ends[k]]);
+        // Relative to the parameter a derivative has the rounding of the values it comes from.
+        const double value = std::abs(other.values[ends[k]]), size = std::max(value, sizes[k]);
         const double scale = std::abs(one) + 1e-2 * value + 1e-3 +
-                             (nominal[p] != 0.0 ? 1e-5 * value / std::abs(nominal[p]) : 0.0);
+                             (nominal[p] != 0.0 ? 1e-5 * size / std::abs(nominal[p]) : 0.0);
         ++checks;
         if (const double difference = std::abs(two - one) / scale; !(difference <= worst)) {
           worst = difference;
@@ -126,14 +156,16 @@ Verdict check_derivatives(const Draft& draft) {
       variables.push_back(objective.substr(9, objective.rfind('"') - 9));
       ends.push_back(k);
     }
-  if (smooth(draft) && !variables.empty()) {
+  // An event of an objective cuts a step where it falls, and what moves the event moves the cut: a warning
+  // tells of it.
+  if (smooth(draft) && forward.warnings.empty() && !variables.empty()) {
     RunSpec run = spec;
     run.form = random.pick(std::vector<std::string>{"auto", "tableau", "minimal"});
     if (random.chance(0.3)) {
       run.method = "rk4";
       run.step = 1e-3;
     }
-    const Verdict verdict = compare_graph(text, run, spec, forward, variables, ends, nominal, checks);
+    const Verdict verdict = compare_graph(draft, run, spec, forward, variables, ends, nominal, checks);
     if (verdict.what == Verdict::What::failed) return verdict;
   }
 
@@ -141,7 +173,7 @@ Verdict check_derivatives(const Draft& draft) {
   plain.derivatives = "none";
   auto values = std::make_unique<Values>(text, plain);
   for (std::size_t p = 0; p < width; ++p) {
-    const double size = std::max(std::abs(nominal[p]), 0.1);
+    const double size = nominal[p] != 0.0 ? std::abs(nominal[p]) : 0.1;
     // Values of all objectives at nominal +- relative*size.
     const auto central = [&](double relative, std::vector<double>& slopes) {
       StudyOutcome side[2];
@@ -155,6 +187,21 @@ Verdict check_derivatives(const Draft& draft) {
       for (std::size_t k = 0; k < spec.objectives.size(); ++k)
         slopes.push_back((side[1].values[k] - side[0].values[k]) / (2 * relative * size));
       return true;
+    };
+    // Whether a slope is that of shorter differences to one side or to both.
+    const auto beside = [&](double relative, std::size_t k, double slope, double tolerance) {
+      double at[5];
+      for (const int s : {-2, -1, 0, 1, 2}) {
+        std::vector<double> numbers = nominal;
+        numbers[p] += 0.5 * s * relative * size;
+        const StudyOutcome run = values->at(numbers);
+        if (!run.ok()) return true;
+        at[s + 2] = run.values[k];
+      }
+      const double h = relative * size;
+      const double below = (3 * at[2] - 4 * at[1] + at[0]) / h, above = (4 * at[3] - at[4] - 3 * at[2]) / h;
+      return std::min({std::abs(slope - below), std::abs(slope - above),
+                       std::abs(slope - 0.5 * (below + above))}) <= tolerance;
     };
     const double relative = spec.method == "adaptive" ? 4e-3 : 1e-3;
     std::vector<double> d1, d2, d3;
@@ -180,17 +227,33 @@ Verdict check_derivatives(const Draft& draft) {
           ++warned;
           return true;
         }
-        // An extreme is that of a row, and a little further that of the next one: then differences are of two
-        // rows. What is left of shorter ones is of one.
-        const std::string& what = draft.objectives[k].second;
-        if (what.starts_with("{ maximum") || what.starts_with("{ minimum")) {
-          std::vector<double> b1, b2, b3;
-          if (!central(relative / 16, b1) || !central(relative / 32, b2) || !central(relative / 64, b3)) {
+        // A kink within the steps of the differences, such as an edge next to the end: then the slope of one
+        // side is right, or that of shorter differences.
+        for (const double closer : {16.0, 64.0, 256.0})
+          if (beside(relative / closer, k, got, 3e-3 * scale)) {
             ++unsettled;
             return true;
           }
-          const Slope near = extrapolated(b1[k], b2[k], b3[k]);
-          if (!(near.doubt <= 2e-3 * scale) || std::abs(got - near.value) <= 3e-3 * scale + 5 * near.doubt) {
+        // An extreme is that of a row, and a little further that of the next one, and rows move with the end:
+        // rows that are closer to each other have the slope.
+        const std::string& what = draft.objectives[k].second;
+        if (what.starts_with("{ maximum") || what.starts_with("{ minimum")) {
+          StudySpec denser = spec;
+          denser.derivatives = way;
+          denser.step /= 64;
+          const StudyOutcome again = study_text(text, denser);
+          denser.derivatives = "none";
+          std::vector<double> b1, b2, b3;
+          auto kept = std::exchange(values, std::make_unique<Values>(text, denser));
+          const bool there = central(relative, b1) && central(relative / 2, b2) && central(relative / 4, b3);
+          values = std::move(kept);
+          if (!there || !again.ok()) {
+            ++unsettled;
+            return true;
+          }
+          const Slope dense = extrapolated(b1[k], b2[k], b3[k]);
+          if (!(dense.doubt <= 2e-3 * scale) ||
+              std::abs(again.gradient[k * width + p] - dense.value) <= 3e-3 * scale + 5 * dense.doubt) {
             ++unsettled;
             return true;
           }
@@ -218,7 +281,7 @@ Verdict check_derivatives(const Draft& draft) {
           // What is sampled is sampled on the grid of steps: then it comes closer as they get shorter.
           StudySpec finer = spec;
           finer.derivatives = way;
-          finer.step /= 4;
+          finer.step /= 16;
           const StudyOutcome again = study_text(text, finer);
           if (again.ok() && std::abs(again.gradient[k * width + p] - truth.value) < 0.5 * off) {
             ++unsettled;

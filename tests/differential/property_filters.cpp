@@ -302,8 +302,8 @@ Verdict check_calibration(const Draft& draft, const Plant& plant, const VectorXd
   const tellegen::Model read_in = read(model.text());
   tellegen::CalibrationOptions options = tellegen::calibration_options();
   options.integration.compile = false;
-  const tellegen::CalibrationResult found =
-      calibrate(read_in, record_of(read_in, model, data, step), {}, options);
+  const auto record = record_of(read_in, model, data, step);
+  const tellegen::CalibrationResult found = calibrate(read_in, record, {}, options);
   const tellegen::StageResult& stage = found.stages.back();
   if (!stage.failure.empty()) return refused("calibrate: " + stage.failure.substr(0, 40));
   std::vector<double> calibrated = p;
@@ -324,8 +324,14 @@ Verdict check_calibration(const Draft& draft, const Plant& plant, const VectorXd
     if (std::abs(parameter.after - p[k]) > 0.05 * deviation)
       return failed("calibrate is elsewhere than least squares", p[k], parameter.after, name);
     const double own = std::sqrt(there(static_cast<int>(k), static_cast<int>(k))) * stage.inflation;
-    if (!(std::abs(parameter.deviation - own) <= 0.02 * own))
-      return failed("calibrate: a standard deviation is wrong", own, parameter.deviation, name);
+    if (std::abs(parameter.deviation - own) <= 0.02 * own) continue;
+    // Where R1 and C1 are hard to tell apart, a deviation has the error of the steps many times over.
+    options.integration.step = step / 16;
+    const tellegen::CalibrationResult finer = calibrate(read_in, record, {}, options);
+    for (const auto& again : finer.stages.back().parameters)
+      if (again.parameter == parameter.parameter &&
+          !(std::abs(again.deviation - own) <= 0.5 * std::abs(parameter.deviation - own)))
+        return failed("calibrate: a standard deviation is wrong", own, parameter.deviation, name);
   }
   Verdict v;
   v.checks = 2;

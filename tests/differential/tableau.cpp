@@ -1,7 +1,9 @@
 #include "tests/differential/tableau.h"
 
 #include <toml++/toml.h>
+
 #include <memory>
+#include <optional>
 #include <set>
 
 namespace differential {
@@ -60,6 +62,12 @@ double constant(const TreePtr& tree) {
 }
 
 // What names mean in a model, and inside each component.
+// A whole number of more digits than a double has is one too.
+std::optional<double> number_of(const toml::node& entry) {
+  if (const auto whole = entry.value_exact<std::int64_t>()) return static_cast<double>(*whole);
+  return entry.value_exact<double>();
+}
+
 struct Reading {
   Tableau result;
   toml::table model;
@@ -95,13 +103,12 @@ struct Reading {
   }
 
   TreePtr value(const toml::node& entry, const std::function<TreePtr(const std::string&)>& binding) {
-    if (const auto number = entry.value<double>()) return number_tree(*number);
+    if (const auto number = number_of(entry)) return number_tree(*number);
     if (const auto* points = entry.as_array()) {
       auto table = std::make_shared<Tree>();
       table->what = What::table;
       for (const toml::node& p : *points)
-        table->points.emplace_back(*p.as_array()->get(0)->value<double>(),
-                                   *p.as_array()->get(1)->value<double>());
+        table->points.emplace_back(*number_of(*p.as_array()->get(0)), *number_of(*p.as_array()->get(1)));
       return table;
     }
     const auto text = entry.value<std::string>();
@@ -293,7 +300,7 @@ struct Reading {
             auto table = std::make_shared<Tree>(*value(*held, {}));
             table->arguments = {leaf(What::time, 0)};
             names[std::string(name.str())] = table;
-          } else if (const auto number = held->value<double>()) {
+          } else if (const auto number = number_of(*held)) {
             names[std::string(name.str())] = number_tree(*number);
             if (section == std::string("parameters")) result.parameters[std::string(name.str())] = *number;
           } else {
