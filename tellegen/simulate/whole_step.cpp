@@ -219,7 +219,9 @@ class WholeStepBuilder {
     const int alpha_section = options_.refactor ? 2 : 0;
     alpha_ = input("~alpha", alpha_section, scheme_.alpha);
     if (options_.any_length) switched_[alpha_] = 1e-4 * scheme_.alpha;
-    two_points_ = options_.any_length || !system_.discrete.empty();
+    const bool junctions = std::any_of(network_.groups.begin(), network_.groups.end(),
+                                       [](const auto& group) { return !group.form.exponentials.empty(); });
+    two_points_ = options_.any_length || !system_.discrete.empty() || junctions;
     time_ = input("t", 1, 0.0);
     renewal_ = input("~renewal", 6, 0.0);
     step_ = input("~step", 0, options_.step);
@@ -318,10 +320,12 @@ class WholeStepBuilder {
     for (std::size_t k = 0; k < form.iterates.size(); ++k) {
       iterate_inputs_.push_back(input(fmt::format("~@{}.{}.{}", g, m, k), 2, *next_iterate_++));
       rename[form.iterates[k]] = iterate_inputs_.back();
+      if (!form.exponentials.empty()) switched_[iterate_inputs_.back()] = 0.0;  // a junction that blocks
     }
     for (std::size_t k = 0; k < form.exponentials.size(); ++k) {
       previous_inputs_.push_back(input(fmt::format("~m{}.{}.{}", g, m, k), 2, *next_previous_++));
       rename[form.exponentials[k].previous] = previous_inputs_.back();
+      switched_[previous_inputs_.back()] = 0.0;
     }
     for (const Definition& d : form.definitions) {
       const Expr symbol = pool_.symbol(fmt::format("~{}.{}{}", g, m, d.symbol.name()));
@@ -499,7 +503,8 @@ class WholeStepBuilder {
   }
 
   // Constant parts first, then few operations; never a pivot that is small in its column. The order stays for
-  // the whole run, so where a discrete variable changes the equations it must do after the change too.
+  // the whole run, so where a discrete variable or a junction that blocks changes the equations it must do
+  // after the change too.
   std::pair<std::int32_t, std::int32_t> choose_pivot(const std::vector<char>& row_done) {
     const auto now = [this](Expr e) { return std::abs(number_of(e)); };
     if (!two_points_) return choose_pivot(row_done, now, now);
