@@ -83,6 +83,7 @@ Verdict compare(const tellegen::SimulationResult& ours, const Table& theirs) {
   std::map<char, double> largest;
   for (const auto& [name, column] : theirs.columns)
     for (double v : column) largest[name[0]] = std::max(largest[name[0]], std::abs(v));
+  for (const double v : ours.values) largest['~'] = std::max(largest['~'], std::abs(v));
   for (const auto& [kind, size] : largest)
     if (!(size < 1e9)) return unknown("a source through a diode into an inductor: no circuit");
   for (std::size_t c = 0; c < ours.names.size(); ++c) {
