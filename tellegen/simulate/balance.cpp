@@ -320,8 +320,9 @@ EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& i
   }
 
   if (stores_.empty()) {
-    result.reason = unknown_.empty() ? "nothing stores energy but magnetic fields, which are not counted"
-                                     : "no energy of a storage is known";
+    result.reason = system_.rates.empty() ? "nothing stores energy"
+                    : unknown_.empty()    ? "nothing stores energy but magnetic fields, which are not counted"
+                                          : "no energy of a storage is known";
     return result;
   }
   if (totals.values.empty()) {
