@@ -23,6 +23,8 @@ constexpr Command commands[] = {
     {"data", "show what is in a data file, and which column is what in a model", add_data},
     {"calibrate", "find numbers of a model from measurements, with their uncertainty", add_calibrate},
     {"identify", "find numbers of a model from measurements, with no starting values", add_identify},
+    {"design-experiment", "choose the test that tells most of a model's unknowns, within limits",
+     add_design_experiment},
     {"estimate", "follow measurements with a model: what no sensor reaches, with its uncertainty",
      add_estimate},
     {"synthesize", "write noisy data of a model's sensors, with all that goes wrong on the way",

@@ -36,23 +36,6 @@ struct OptimizeRequest : StudyRequest {
   std::uint64_t seed = 1;
 };
 
-// One line on standard error while it lasts, if a person is watching.
-class ProgressLine {
- public:
-  ~ProgressLine() {
-    if (visible_) fmt::print(stderr, "\r\033[K");
-  }
-  void operator()(const std::string& text) {
-    if (!ProgressBar::watched()) return;
-    fmt::print(stderr, "\r{}\033[K", text);
-    std::fflush(stderr);
-    visible_ = true;
-  }
-
- private:
-  bool visible_ = false;
-};
-
 // Every objective of the model, not only the goals, before and after.
 struct Told {
   std::vector<double> before, after;  // empty: could not be computed

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <string>
 
 namespace tellegen {
 
@@ -28,6 +27,17 @@ ProgressBar::~ProgressBar() {
   if (!visible_) return;
   fmt::print(stderr, "\r\033[K");
   std::fflush(stderr);
+}
+
+void ProgressLine::operator()(const std::string& text) {
+  if (!ProgressBar::watched()) return;
+  fmt::print(stderr, "\r{}\033[K", text);
+  std::fflush(stderr);
+  visible_ = true;
+}
+
+ProgressLine::~ProgressLine() {
+  if (visible_) fmt::print(stderr, "\r\033[K");
 }
 
 }  // namespace tellegen

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 namespace tellegen {
 
@@ -14,6 +15,16 @@ class ProgressBar {
  private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin_ = Clock::now(), drawn_ = begin_;
+  bool visible_ = false;
+};
+
+// One line of words instead.
+class ProgressLine {
+ public:
+  ~ProgressLine();
+  void operator()(const std::string& text);
+
+ private:
   bool visible_ = false;
 };
 

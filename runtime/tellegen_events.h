@@ -120,6 +120,7 @@ typedef struct { /* plain numbers, kept from step to step */
 typedef struct {
   /* The method, the model. */
   int order, restart_steps, bisections;
+  int jumps_share;   /* storages in a circuit with sources share what these jump by */
   int stop_event;    /* the discrete variable that ends the run; -1: none */
   int follows;       /* there are variables that follow at once */
   const char* timed; /* of each: its update is a function of time and discrete variables alone */
@@ -436,6 +437,10 @@ static inline int tellegen_jump(tellegen_events* e, int64_t index, double t) {
     return 0;
   if (!(tellegen_again(e, left) ? tellegen_locate(e, index, t) : tellegen_keep(e, left))) return 0;
   e->now->restarting = e->restart_steps;
+  if (e->jumps_share) { /* in a step of its own, of which no rate is used: they jump, and have no slope */
+    e->now->first_order = 1;
+    ++e->now->restarting;
+  }
   return e->now->ended || tellegen_look_behind_jump(e, t);
 }
 

@@ -15,7 +15,7 @@ typedef int tellegen_entry(double* w, const double** in, double** out);
 
 typedef struct {
   double step;
-  int order, restart_steps, bisections, stop_event, follows, start_steps, fixed_iterations;
+  int order, restart_steps, jumps_share, bisections, stop_event, follows, start_steps, fixed_iterations;
   double own[TELLEGEN_FORMULA], start[TELLEGEN_FORMULA]; /* the method's formula, and of its first steps */
   /* Discrete variables. */
   int size;
@@ -207,6 +207,7 @@ static inline tellegen_events tellegen_events_of(tellegen_stepper* s) {
   const tellegen_model* m = s->model;
   tellegen_events e;
   e.order = m->order;
+  e.jumps_share = m->jumps_share;
   e.restart_steps = m->restart_steps;
   e.bisections = m->bisections;
   e.stop_event = m->stop_event;

@@ -274,6 +274,7 @@ TEST(Docs, the_examples_of_magnetic_circuits_work) { Example("docs/magnetic-circ
 TEST(Docs, the_examples_of_mechanisms_work) { Example("docs/mechanisms.md").run(); }
 TEST(Docs, the_examples_of_equations_work) { Example("docs/equations.md").run(); }
 
+TEST(Docs, the_examples_of_identification_work) { Example("docs/identify.md").run(); }
 TEST(Docs, the_examples_of_machines_work) { Example("docs/machines.md").run(); }
 TEST(Docs, the_gallery_s_commands_work) { Example("docs/gallery.md").run(); }
 
@@ -334,6 +335,8 @@ TEST(Docs, twins_have_every_option) {
   for (const char* command : {"synthesize", "estimate", "calibrate", "report"})
     expect_every_option(command, "docs/twin.md");
   expect_every_option("data", "docs/log-to-twin.md");
+  for (const char* command : {"identify", "design-experiment"})
+    expect_every_option(command, "docs/identify.md");
 }
 
 }  // namespace

@@ -90,15 +90,15 @@ std::string c_event_tables(const CModel& m) {
       e.known_to < std::numeric_limits<double>::infinity() ? c_number(e.known_to) : "INFINITY";
   out += fmt::format(
       "\nstatic const tellegen_model model = {{\n  {0}, /* step */\n"
-      "  {1}, {2}, {3}, {4}, {5}, {6}, {7}, /* order, restart_steps, bisections, stop_event, follows, "
-      "start_steps,\n     fixed_iterations */\n  {8},\n  {9},\n"
+      "  {1}, {2}, {18}, {3}, {4}, {5}, {6}, {7}, /* order, restart_steps, jumps_share, bisections, "
+      "stop_event,\n     follows, start_steps, fixed_iterations */\n  {8},\n  {9},\n"
       "  {10}, every, timed, factor, held_register, update_register,\n"
       "  {11}, {12}, {17}, timed_input, timed_root,\n  {13}, jump, {14},\n"
       "  formula_register, {15}, {16}, stored, loaded,\n",
       c_number(m.problem().step), e.order, e.restart_steps, e.bisections, e.stop_event, follows ? 1 : 0,
       e.start_steps, e.fixed_iterations, in_braces(e.own), in_braces(e.start), e.held.size(),
       e.timed_inputs.size(), e.timed_of.size(), e.jumps.size(), known, e.stored.size(), e.values,
-      quantities(e));
+      quantities(e), e.jumps_share);
   out += fmt::format(
       "  {}, {}, {}, {}, {}, {}, {}, {}, {}, /* origin, length, index, left, stride, phase, renew, "
       "renewed_ago, fixed */\n  {}prepare, {}run, {}}};\n",

@@ -124,8 +124,10 @@ struct ModelRun {
   Place place;
 };
 
-// [design]: what `optimize` changes, and what it is to reach.
+// [design]: what `optimize` changes, and what it is to reach. [experiment] has no goals of its own: what the
+// readings tell is to be as much as possible.
 struct ModelDesign {
+  std::string section = "design";
   struct Variable {
     int parameter;
     double lower, upper;
@@ -209,7 +211,7 @@ struct Model {
   SimulationDefaults simulation;
   std::vector<ModelObjective> objectives;
   std::vector<ModelRun> runs;
-  std::optional<ModelDesign> design;
+  std::optional<ModelDesign> design, experiment;
   std::vector<ModelUnknown> unknowns;
   ModelEstimation estimation;
   std::vector<CalibrationStage> calibration;

@@ -51,6 +51,7 @@ Model ModelReader::read(std::string_view text, const std::filesystem::path& file
   read_runs();
   read_objectives();
   read_design();
+  read_experiment();
   if (const Value* unknowns = document->root().find("unknowns"))
     if (source(top).is(*unknowns, Value::Type::table, "'unknowns'")) read_unknowns(*unknowns, "");
   read_estimation();
@@ -81,9 +82,9 @@ int ModelReader::open_scope(const Document& document, const std::filesystem::pat
   scopes_.push_back(std::make_unique<Scope>(Scope{&document, folder, std::move(prefix), parent}));
   const Source at = source(scope);
   at.known_keys(document.root(),
-                {"name",     "summary",   "parameters", "inputs",     "components", "ports",  "sensors",
-                 "outputs",  "initial",   "simulation", "objectives", "runs",       "design", "unknowns",
-                 "estimate", "calibrate", "columns",    "stack",      "machine",    "tables"},
+                {"name",     "summary",  "parameters", "inputs",     "components", "ports",   "sensors",
+                 "outputs",  "initial",  "simulation", "objectives", "runs",       "design",  "experiment",
+                 "unknowns", "estimate", "calibrate",  "columns",    "stack",      "machine", "tables"},
                 "a model");
   read_tables(scope);
   read_names(scope, "parameters", Named::What::parameter);

@@ -180,6 +180,8 @@ class ModelReader {
   std::string unit_of_formula(Expr symbol) const;
   Expr objective_formula(const Value& at, std::string_view text);
   void read_design();
+  void read_experiment();
+  ModelDesign read_variables_and_constraints(const Value& table, std::string section);
   void read_design_variables(const Value& table, const std::string& prefix, ModelDesign& design);
   void read_goals(const Value& value, double sign, ModelDesign& design);
   void read_constraint(const Value& item, ModelDesign& design);

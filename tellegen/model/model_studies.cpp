@@ -383,14 +383,7 @@ void ModelReader::read_design() {
   if (!table || !at.is(*table, Value::Type::table, "'design'")) return;
   at.known_keys(*table, {"variables", "minimize", "maximize", "weights", "constraints", "summary"},
                 "[design]");
-  ModelDesign design;
-  design.place = at.document.at(*table);
-  const Value* variables = table->find("variables");
-  if (variables && at.is(*variables, Value::Type::table, "'variables' of [design]"))
-    read_design_variables(*variables, "", design);
-  if (!variables || (variables->is_table() && variables->items.empty()))
-    at.fault(*table, "T147", "[design] has no 'variables'",
-             {"write variables = { R = [\"1 ohm\", \"10 ohm\"] }: what may be changed, and between what"});
+  ModelDesign design = read_variables_and_constraints(*table, "design");
   const Value *minimize = table->find("minimize"), *maximize = table->find("maximize");
   if (!minimize == !maximize)
     at.fault(
@@ -408,11 +401,35 @@ void ModelReader::read_design() {
                {did_you_mean(weights->text, {"ranges", "given"}),
                 "'given', or 'ranges': each goal divided by its range over the corners of the bounds"});
   }
-  if (const Value* constraints = table->find("constraints");
-      constraints && at.is(*constraints, Value::Type::list, "'constraints' of [design]"))
-    for (const Value& item : constraints->items)
-      if (at.is(item, Value::Type::text, "a constraint of [design]")) read_constraint(item, design);
   model_.design = std::move(design);
+}
+
+void ModelReader::read_experiment() {
+  const Source at = source(0);
+  const Value* table = at.document.root().find("experiment");
+  if (!table || !at.is(*table, Value::Type::table, "'experiment'")) return;
+  at.known_keys(*table, {"variables", "constraints", "summary"}, "[experiment]");
+  model_.experiment = read_variables_and_constraints(*table, "experiment");
+}
+
+ModelDesign ModelReader::read_variables_and_constraints(const Value& table, std::string section) {
+  const Source at = source(0);
+  ModelDesign design;
+  design.section = std::move(section);
+  design.place = at.document.at(table);
+  const Value* variables = table.find("variables");
+  if (variables && at.is(*variables, Value::Type::table, fmt::format("'variables' of [{}]", design.section)))
+    read_design_variables(*variables, "", design);
+  if (!variables || (variables->is_table() && variables->items.empty()))
+    at.fault(table, "T147", fmt::format("[{}] has no 'variables'", design.section),
+             {"write variables = { R = [\"1 ohm\", \"10 ohm\"] }: what may be changed, and between what"});
+  if (const Value* constraints = table.find("constraints");
+      constraints &&
+      at.is(*constraints, Value::Type::list, fmt::format("'constraints' of [{}]", design.section)))
+    for (const Value& item : constraints->items)
+      if (at.is(item, Value::Type::text, fmt::format("a constraint of [{}]", design.section)))
+        read_constraint(item, design);
+  return design;
 }
 
 void ModelReader::read_design_variables(const Value& table, const std::string& prefix, ModelDesign& design) {
@@ -427,7 +444,7 @@ void ModelReader::read_design_variables(const Value& table, const std::string& p
     const int index = studied_parameter(entry, name, bare_unit);
     if (index < 0) continue;
     const ModelParameter& parameter = model_.parameters[index];
-    const std::string what = fmt::format("'{}' of [design]", name);
+    const std::string what = fmt::format("'{}' of [{}]", name, design.section);
     if (!parameter.value.is_number()) {
       std::vector<std::string> of;
       for (Expr s : symbols_of(std::span(&parameter.value, 1))) of.push_back(s.name());

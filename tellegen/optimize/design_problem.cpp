@@ -50,11 +50,11 @@ void check_bounds(Model model) {
       try {
         set_parameters(tried, std::span(&v.parameter, 1), std::span(&bound, 1));
       } catch (const ModelError& error) {
-        throw ModelError(
-            {v.place,
-             "T145",
-             fmt::format("a bound of '{}' of [design] cannot be reached", model.parameters[v.parameter].name),
-             {error.faults().front().message}});
+        throw ModelError({v.place,
+                          "T145",
+                          fmt::format("a bound of '{}' of [{}] cannot be reached",
+                                      model.parameters[v.parameter].name, design.section),
+                          {error.faults().front().message}});
       }
     }
 }

@@ -49,7 +49,7 @@ struct StepCode {
   // What happens around the steps of the one part where something switches, is sampled or jumps: the data
   // that runtime/tellegen_events.h and tellegen_steps.h work on.
   struct Events {
-    int order = 1, restart_steps = 1, bisections = 1, stop_event = -1;
+    int order = 1, restart_steps = 1, jumps_share = 0, bisections = 1, stop_event = -1;
     // alpha, the factors of three past values, of the past rate: of the method, and of its first steps
     std::array<double, 5> own = {}, start = {};
     int start_steps = 0, fixed_iterations = 0;

@@ -53,10 +53,11 @@ Breakpoints::Breakpoints(const EquationSystem& system, double stop)
       omega = std::max(omega, fastest_sine(timed, t, numbers));
     }
   }
-  for (const Discrete& d : system.discrete) {
+  for (std::size_t index = 0; index < system.discrete.size(); ++index) {
+    const Discrete& d = system.discrete[index];
     if (d.every != 0.0 || d.external || !depends_on(d.update, t)) continue;
     omega = std::max(omega, fastest_sine(std::span(&d.update, 1), t, {{t, 0.0}}));
-    Timed timed{d.update, {}};
+    Timed timed{index, d.update, {}};
     bool alone = true;
     for (Expr s : symbols_of(std::span(&d.update, 1))) {
       if (s == t) continue;
@@ -99,6 +100,11 @@ bool Breakpoints::changes(double t) const { return samples(t) || reached(t, time
 bool Breakpoints::is_due(std::size_t discrete, double t) const {
   const double every = system_.discrete[discrete].every;
   return every > 0.0 && reached(t, every * static_cast<double>(samples_taken_[discrete] + 1));
+}
+
+bool Breakpoints::is_timed(std::size_t discrete) const {
+  return std::any_of(timed_.begin(), timed_.end(),
+                     [&](const Timed& timed) { return timed.discrete == discrete; });
 }
 
 bool Breakpoints::samples(double t) const {

@@ -23,7 +23,8 @@ class Breakpoints {
   bool changes(double t) const;  // whether discrete variables may, by themselves
   bool samples(double t) const;  // whether a sampled variable is due there
   bool is_due(std::size_t discrete, double t) const;
-  void pass(double t);  // all of them up to t are behind
+  bool is_timed(std::size_t discrete) const;  // it changes by time alone, and by other discrete variables
+  void pass(double t);                        // all of them up to t are behind
   void held_changed() { timed_known_ = false; }
   double longest_step() const { return longest_; }
 
@@ -33,6 +34,7 @@ class Breakpoints {
   SourceJumps jumps_;
   std::vector<std::int64_t> samples_taken_;
   struct Timed {
+    std::size_t discrete;
     Expr update;
     std::vector<std::pair<Expr, int>> symbols;  // of discrete variables
   };

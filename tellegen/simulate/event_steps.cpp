@@ -13,6 +13,11 @@ std::array<double, 5> numbers_of(const Scheme& s) {
   return {s.alpha, s.past[0], s.past[1], s.past[2], s.past_rate};
 }
 
+bool follows_a_source(const RedundantRate& r) {
+  return r.drive ||
+         std::any_of(r.terms.begin(), r.terms.end(), [](const auto& term) { return term.rate < 0; });
+}
+
 }  // namespace
 
 MethodPlan plan_method(const SimulationOptions& options, double step) {
@@ -54,6 +59,8 @@ void EventSteps::connect() {
   tellegen_events& e = events_;
   e.order = plan_.order;
   e.restart_steps = plan_.restart_steps;
+  const auto& redundant = problem_.storage.redundant;
+  e.jumps_share = std::any_of(redundant.begin(), redundant.end(), follows_a_source);
   e.bisections = problem_.options.event_bisections;
   e.stop_event = problem_.stop_event;
   e.follows = std::any_of(discrete.begin(), discrete.end(),
@@ -169,6 +176,7 @@ StepCode EventSteps::code() const {
   StepCode::Events& e = *code.events;
   e.order = events_.order;
   e.restart_steps = events_.restart_steps;
+  e.jumps_share = events_.jumps_share;
   e.bisections = events_.bisections;
   e.stop_event = events_.stop_event;
   e.own = numbers_of(plan_.scheme);

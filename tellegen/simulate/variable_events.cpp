@@ -81,12 +81,13 @@ double VariableRun::locate(double high) {
 }
 
 // Discrete variables become what the last solution says.
-bool VariableRun::take_over(bool sampled, bool& changed) {
+bool VariableRun::take_over(Due due, bool& changed) {
   stage_->updates(t_, next_);
   changed = false;
   for (std::size_t k = 0; k < held_.size(); ++k) {
     const Discrete& d = system_.discrete[k];
-    if (d.external || (d.every > 0.0 && !(sampled && breakpoints_.is_due(k, t_)))) continue;
+    if (d.external || (d.every > 0.0 && !(due == Due::sampled && breakpoints_.is_due(k, t_)))) continue;
+    if (due == Due::timed && !breakpoints_.is_timed(k)) continue;
     if (!differs(next_[k], held_[k])) continue;
     held_[k] = next_[k];
     last_changed_ = k;
@@ -168,7 +169,15 @@ bool VariableRun::begin_anew() {
       chatters(at);
       break;
     }
-    if (take_over(sampled && round == 0, changed)) {
+    // Of several edges in one instant the last may be behind it, and is before what is sampled there.
+    bool ends = sampled && round == 0 && take_over(Due::timed, changed);
+    if (sampled && round == 0 && changed && !ends) {
+      any = true;
+      stage_->iterates(iterates_);
+      if (!solve(now)) return no_solution();
+    }
+    ends = ends || take_over(sampled && round == 0 ? Due::sampled : Due::followers, changed);
+    if (ends) {
       ended_ = at;
       if (!last_row.empty()) row_ = last_row;
       return false;

@@ -17,7 +17,10 @@ constexpr double shrink_most = 0.2, grow_most = 5.0, safety = 0.9;
 constexpr double keep_below = 1.2;         // a step that could be longer by less stays: its tangent does too
 constexpr double least_tolerance = 1e-12;  // of a step: rounding leaves no less
 constexpr double rounding_of_parts = 1e-13;
-constexpr double caution = 0.1;      // errors of single steps add up: this part of the tolerance is for each
+constexpr double caution = 0.1;  // errors of single steps add up: this part of the tolerance is for each
+// Where an equation jumps within a step (an `if` of its variables), the two formulas may be nearer to each
+// other than to the solution, by as much as 360 where it jumps between the third stage and the fourth.
+constexpr double at_a_jump = 1.0 / 30;
 constexpr double first_look = 0.05;  // seconds
 constexpr std::int64_t steps_between_looks = 32;
 constexpr std::int64_t steps_to_look_at = 20000;
@@ -31,17 +34,22 @@ std::vector<Expr> with_quantities(const Problem& problem) {
   return formulas;
 }
 
-// Errors fall as a step shrinks, unless they are rounding that the step divides: then a longer one has less.
+// Errors fall as a step shrinks, those of a jump within it as slowly as its length, unless they are rounding
+// that the step divides: then a longer one has less.
 class RefusedErrors {
  public:
   // Whether a longer step is to be tried, after one of this length was refused.
   bool stay(double h, bool solved, double error) {
     longest_ = std::max(longest_, h);
-    alike_ = solved && h < 0.9 * length_ && error > 0.5 * error_ ? alike_ + 1 : 0;
+    const bool shorter = solved && h < 0.9 * length_;
+    alike_ = shorter && error > std::sqrt(h / length_) * error_ ? alike_ + 1 : 0;
+    slow_ = shorter && error > std::pow(h / length_, 3) * error_;
     length_ = solved ? h : 0.0;
     error_ = error;
     return alike_ >= 2 && tried_ < 4;
   }
+  // Not the error of a smooth step, which goes with the fourth power of its length.
+  bool slow() const { return slow_; }
   double longer() {
     ++tried_;
     alike_ = 0;
@@ -52,6 +60,7 @@ class RefusedErrors {
  private:
   double longest_ = 0.0, length_ = 0.0, error_ = 0.0;  // of all; of the last
   int alike_ = 0, tried_ = 0;
+  bool slow_ = false;
 };
 
 // Of the last row, which rounding may put behind the stop.
@@ -258,7 +267,7 @@ bool VariableRun::step() {
       return true;
     }
     const bool solved = attempt(h, reaches && breakpoint <= end * (1 + 1e-12));
-    const double error = solved ? error_norm(h) : 0.0;
+    const double error = solved ? error_norm(h) / (t_ < jump_before_ ? at_a_jump : 1.0) : 0.0;
     if (solved && error <= 1.0) {
       choose_next(h, error);
       accept(h, reaches, end);
@@ -274,7 +283,9 @@ bool VariableRun::step() {
       return true;
     }
     rejected_ = true;
-    if (refused.stay(h, solved, error)) {
+    const bool stay = refused.stay(h, solved, error);
+    if (refused.slow() || (solved && error > 1.0 / at_a_jump)) jump_before_ = t_ + h;
+    if (stay) {
       learn_rounding(h);
       h_ = refused.longer();
     } else if (solved) {

@@ -57,7 +57,8 @@ class VariableRun : public Integrator {
   bool wants_change(double t);
   bool find_event();
   double locate(double theta);
-  bool take_over(bool sampled, bool& changed);
+  enum class Due { timed, sampled, followers };  // edges of time alone; what is sampled too; no samples
+  bool take_over(Due due, bool& changed);
   bool begin_anew();
   bool solve_instant(double length, double t);
   bool sharpen_row(double t);
@@ -92,6 +93,7 @@ class VariableRun : public Integrator {
   Vector older_guess_;                            // where the step before began
   double older_length_ = 0.0;
   enum class Pending { nothing, event, breakpoint, jump } pending_ = Pending::nothing;
+  double jump_before_ = 0.0;  // a jump of the equations lies before this time, if it is ahead
   double forced_end_ = std::numeric_limits<double>::infinity();
   Vector row_;              // of formulas_
   bool row_known_ = false;  // row_ is of a jump, at row_time_

@@ -48,6 +48,34 @@ c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1, v0 = 1 }
        const double w = std::sqrt(1 - 0.0625);
        return std::exp(-0.25 * t) * (std::cos(w * t) + 0.25 / w * std::sin(w * t));
      }},
+    {"resistance that jumps", R"toml(
+e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "3.8*cos(9.2*t)" }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = "if(b.v > 0.68, 0.36, 0.49)" }
+c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.179, v0 = 0.77 }
+l = { kind = "electrical.resistor", p = "b", n = "datum", R = 0.81 }
+)toml",
+     "b.v", 1.0, 1.7,
+     [](double t) {  // piece by piece, switching where it crosses the threshold
+       double v = 0.77, begin = 0.0;
+       for (bool above = true;;) {
+         const double g = 1 / (above ? 0.36 : 0.49), k = (g + 1 / 0.81) / 0.179, w = 9.2;
+         const double drive = 3.8 * g / 0.179, d = k * k + w * w;
+         const auto forced = [&](double s) {
+           return drive * (k * std::cos(w * s) + w * std::sin(w * s)) / d;
+         };
+         const auto at = [&](double s) {
+           return forced(s) + (v - forced(begin)) * std::exp(-k * (s - begin));
+         };
+         double low = begin, high = begin;
+         for (high += 1e-4; high < t && (at(high) > 0.68) == above; high += 1e-4) low = high;
+         if (high >= t) return at(t);
+         for (int round = 0; round < 60; ++round)
+           ((at(0.5 * (low + high)) > 0.68) == above ? low : high) = 0.5 * (low + high);
+         v = 0.68;
+         begin = high;
+         above = !above;
+       }
+     }},
     {"sine into rc", R"toml(
 e = { kind = "electrical.sine_voltage", p = "a", n = "datum", amplitude = 1, frequency = 1 }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = 1 }
