@@ -201,14 +201,20 @@ class CouplingElimination {
   // The row says: sum of states + known = 0, with -1 for its own.
   void declare_redundant(const Row& row) {
     const double own = row.states.at(row.rate);
-    RedundantRate redundant{row.rate, {}, {}};
+    RedundantRate redundant{row.rate, {}, {}, {}};
     for (const auto& [k, value] : row.states)
       if (k != row.rate && std::abs(value) > 1e-12)
         redundant.terms.push_back({k, EdgeIndex{-1}, -value / own});
-    std::vector<Expr> drive;
+    std::vector<Expr> drive, driven_by;
     for (const auto& [s, value] : row.known)
-      if (value != 0.0) drive.push_back(-value / own * derivative(s, pool_.symbol("t")));
-    if (!drive.empty()) redundant.drive = pool_.add(drive);
+      if (value != 0.0) {
+        drive.push_back(-value / own * derivative(s, pool_.symbol("t")));
+        driven_by.push_back(-value / own * s);
+      }
+    if (!drive.empty()) {
+      redundant.drive = pool_.add(drive);
+      redundant.driven_by = pool_.add(driven_by);
+    }
     storage_.is_state[row.rate] = 0;
     storage_.redundant.push_back(std::move(redundant));
   }

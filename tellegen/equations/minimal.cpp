@@ -115,9 +115,10 @@ class Reduction {
   }
 
   int source(Expr s, Expr derived_from) {
-    // Two sources may have one derivative and jump at different times.
+    // Two sources may have one derivative and jump at different times; one may stand beside its derivative.
     const auto [found, inserted] =
-        source_index_.try_emplace(derived_from ? derived_from : s, static_cast<int>(form_.sources.size()));
+        (derived_from ? derivative_index_ : source_index_)
+            .try_emplace(derived_from ? derived_from : s, static_cast<int>(form_.sources.size()));
     if (inserted) {
       form_.sources.push_back(s);
       form_.derived_from.push_back(derived_from);
@@ -165,7 +166,7 @@ class Reduction {
     for (const RedundantRate& r : storage_.redundant) {
       Row& row = rows_[rows_.size() - rates_ + r.rate];
       add(row, n_ + r.rate, 1.0);
-      if (r.drive) add_source(row, r.drive, -1.0);
+      if (r.drive) add_source(row, r.drive, -1.0, may_jump(r.driven_by) ? r.driven_by : Expr{});
       for (const auto& term : r.terms) {
         if (term.rate >= 0) {
           add(row, n_ + term.rate, -term.sign);
@@ -539,7 +540,7 @@ class Reduction {
   std::vector<std::int32_t> pivot_row_;
   std::set<std::int32_t> nonlinear_columns_;
   std::map<std::int32_t, std::int32_t> discrete_of_column_;
-  ExprMap<int> source_index_;
+  ExprMap<int> source_index_, derivative_index_;
   Tape tape_;
   bool has_literals_ = false;  // an equation has the model's numbers in its formula
 };

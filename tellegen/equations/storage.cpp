@@ -35,7 +35,7 @@ Storage analyse_storage(const EquationSystem& system) {
     const bool across = system.graph.edges[edge.value].edge_class == EdgeClass::across_storage;
     if (across == static_cast<bool>(system.tree.is_branch[edge.value])) continue;
     storage.is_state[k] = 0;
-    RedundantRate redundant{k, {}, {}};
+    RedundantRate redundant{k, {}, {}, {}};
     const auto path =
         across ? circuit_of(system.graph, system.tree, edge) : cutset_of(system.graph, system.tree, edge);
     for (const SignedEdge& e : path)

@@ -21,7 +21,8 @@ struct RedundantRate {
     double sign = 1.0;       // a factor, where an ideal component couples them (coupling.h)
   };
   std::vector<Term> terms;
-  Expr drive;  // what else its rate has, a function of t; empty: nothing
+  Expr drive;      // what else its rate has, a function of t; empty: nothing
+  Expr driven_by;  // what that is the derivative of
 };
 
 struct Storage {

@@ -75,21 +75,7 @@ class Exact : public Integrator {
       double t = from;
       const double slack = 1e-9 * sample_;
       while (t < to - slack) {
-        if (t >= until_ - slack) {
-          const std::vector<TimeFunction> before = derived_from_;
-          const auto changed = read_pieces(t + 0.5 * slack);
-          if (!changed) {
-            failure_ = fmt::format(
-                "method 'exact' cannot follow a source after t = {:.9g} s: it is not made of straight "
-                "lines, sines and exponentials any more",
-                t);
-            return k;
-          }
-          if (*changed) discretise(sample_, whole_);
-          for (std::size_t j = 0; j < before.size(); ++j)
-            if (minimal_.form.derived_from[j])
-              z_ += b_.col(static_cast<long>(j)) * (value_at(derived_from_[j], t) - value_at(before[j], t));
-        }
+        if (t >= until_ - slack && !begin_piece(t, slack)) return k;
         const double end = std::min(to, until_);
         if (t == from && end > to - slack) {
           step(whole_, t);
@@ -101,6 +87,11 @@ class Exact : public Integrator {
         }
       }
       ++statistics_.steps;
+      // A row at a jump is of the values after it.
+      if (to >= until_ - slack && !begin_piece(to, slack)) {
+        if (to < full_.options.stop - slack) return k;
+        failure_.clear();  // nobody goes on from the last row
+      }
       write_outputs(to, rows);
       failure_ = not_finite(minimal_.problem, rows, to);
       if (!failure_.empty()) return k;
@@ -144,6 +135,24 @@ class Exact : public Integrator {
     std::copy(form.values.begin(), form.values.end(), registers_.begin() + states_ + 1);
     if (!read_pieces(0.0)) return false;
     discretise(sample_, whole_);
+    return true;
+  }
+
+  // Sources are others from t on, and states in a circuit with one that jumps do likewise.
+  bool begin_piece(double t, double slack) {
+    const std::vector<TimeFunction> before = derived_from_;
+    const auto changed = read_pieces(t + 0.5 * slack);
+    if (!changed) {
+      failure_ = fmt::format(
+          "method 'exact' cannot follow a source after t = {:.9g} s: it is not made of straight lines, sines "
+          "and exponentials any more",
+          t);
+      return false;
+    }
+    if (*changed) discretise(sample_, whole_);
+    for (std::size_t j = 0; j < before.size(); ++j)
+      if (minimal_.form.derived_from[j])
+        z_ += b_.col(static_cast<long>(j)) * (value_at(derived_from_[j], t) - value_at(before[j], t));
     return true;
   }
 
