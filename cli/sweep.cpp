@@ -17,6 +17,7 @@
 #include "cli/sweep_axes.h"
 #include "cli/sweep_report.h"
 #include "cli/text.h"
+#include "cli/twin_report.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/netlist/netlist.h"
 #include "tellegen/results/atomic_file.h"
@@ -35,6 +36,7 @@ struct SweepRequest {
   std::vector<std::string> vary, set;
   std::string samples, trajectories, jobs;
   std::uint64_t seed = 1;
+  StudyReportRequest page;
   bool resume = false, restart = false, wants_json = false, interpret = false;
 };
 
@@ -44,6 +46,7 @@ struct SweepPlan {
   Fingerprints study;
   fs::path journal;
   SweepReport report;
+  PagePart network;  // for a page
 };
 
 ModelError wrong_design(const std::string& message, std::vector<std::string> details = {}) {
@@ -113,6 +116,7 @@ void check_targets(const SweepRequest& request) {
   check_writable({tellegen_sweep, "--output"}, request.output, {".csv"});
   if (!request.plot.empty()) check_writable({tellegen_sweep, "--plot"}, request.plot, {".svg", ".png"});
   if (!request.json.empty()) check_writable({tellegen_sweep, "--json"}, request.json, {".json"});
+  check_study_report(tellegen_sweep, request.page, request.file);
   std::error_code ignored;
   if (fs::equivalent(request.output, request.file, ignored))
     throw command_fault(tellegen_sweep, "T402", fmt::format("--output would replace '{}'", request.file),
@@ -154,6 +158,7 @@ SweepPlan prepare(const SweepRequest& request, const Ranks& ranks) {
   Model model = ranks.first() ? read_model_file(request.file, reading) : plan.task.read();
   report.model = model.name;
   report.file = request.file;
+  if (ranks.first() && !request.page.report.empty()) plan.network = network_part(model);
   report.axes = plan.task.axes = axes_of(model, vary);
   plan.task.objectives = split_list(request.of);
   plan.task.outputs = split_list(request.outputs);
@@ -227,6 +232,18 @@ void run(const SweepPlan& plan, const std::vector<std::size_t>& pending, Journal
   }
 }
 
+Settings settings_of(const SweepRequest& request, const SweepReport& report) {
+  return {{"model file", request.file},
+          {"varied", comma_list(request.vary)},
+          {"replaced", comma_list(request.set)},
+          {"design", std::string(design_name(report.design))},
+          {"random generator's seed", report.design == Design::grid ? "" : std::to_string(report.seed)},
+          {"end of each run", request.stop.empty() ? "as the model says" : request.stop},
+          {"step", request.step.empty() ? "as the model says" : request.step},
+          {"method", request.method.empty() ? "as the model says" : request.method},
+          {"table of all samples", request.output}};
+}
+
 void write_results(const SweepRequest& request, const JournalContents& all, SweepPlan& plan) {
   SweepReport& report = plan.report;
   const std::size_t rows = report.samples.rows(), width = report.columns.size();
@@ -265,6 +282,11 @@ void write_results(const SweepRequest& request, const JournalContents& all, Swee
     }
   } catch (const std::runtime_error& error) {
     throw command_fault(tellegen_sweep, "T402", error.what());
+  }
+  if (!request.page.report.empty()) {
+    write_study_report(tellegen_sweep, request.page, plan.network,
+                       sweep_part(report, settings_of(request, report)));
+    report.written.push_back(request.page.report);
   }
 }
 
@@ -394,6 +416,7 @@ void add_sweep(CLI::App& command) {
       ->required()
       ->group(where);
   command.add_option("--plot", r.plot, "curves, clouds or bars")->type_name("F.svg|F.png")->group(where);
+  add_study_report_options(command, r.page);
   auto* json = command.add_option("--json", r.json, "summary for machines, to a file or standard output")
                    ->type_name("[F.json]")
                    ->expected(0, 1)

@@ -1,10 +1,11 @@
-// What `sweep` says about a study: tables for people, JSON for machines, a picture.
+// What `sweep` says about a study: tables for people, JSON for machines, a picture, a page.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/study_report.h"
 #include "tellegen/results/chart.h"
 #include "tellegen/sweep/evaluate.h"
 #include "tellegen/sweep/indices.h"
@@ -38,5 +39,8 @@ nlohmann::ordered_json to_json(const SweepReport& report);
 
 // Curves of a grid of one or two parameters, clouds of points of a sample, bars of indices.
 Chart sweep_chart(const SweepReport& report);
+
+// Ranges, maps or curves, indices, settings: a part of a page.
+PagePart sweep_part(const SweepReport& report, const Settings& settings);
 
 }  // namespace tellegen
