@@ -110,7 +110,7 @@ PagePart network_part(const Model& model) {
     sensors.rows.push_back(
         {output.name, output.noise ? brief_number(deviation_in_unit(*output.noise, unit)) : "-", unit});
   }
-  HtmlTable unknowns{{"number", "varies", "unit", "what it is"}, {}, "Unknowns"};
+  HtmlTable unknowns{{"parameter", "varies", "unit", "what it is"}, {}, "Unknowns"};
   for (const ModelUnknown& unknown : model.unknowns) {
     const ModelParameter& p = model.parameters[unknown.parameter];
     unknowns.rows.push_back({p.name, varies(unknown.varies), p.unit, p.summary});

@@ -73,7 +73,7 @@ TEST_F(Reports, without_show_what_no_sensor_reads_and_the_unknowns_are_drawn) {
     EXPECT_NE(html.find("figure-title\">" + std::string(unknown) + " [K/W]<"), std::string::npos) << unknown;
 }
 
-TEST_F(Reports, missing_readings_leave_holes_and_no_nan) {
+TEST_F(Reports, missing_readings_leave_holes) {
   const Ran made = run_program({"synthesize", rc, "--interpret", "--stop", "1 s", "--loss", "0.3", "--bursts",
                                 "3Hz:50ms", "--output", path("data.csv")});
   ASSERT_EQ(made.code, 0) << made.err;
@@ -84,14 +84,16 @@ TEST_F(Reports, missing_readings_leave_holes_and_no_nan) {
   EXPECT_NE(html.find("with the whole record"), std::string::npos);
 }
 
-TEST_F(Reports, a_calibration_shows_the_way_to_its_numbers) {
+TEST_F(Reports, a_calibration_shows_its_fit_and_the_way_to_its_parameters) {
   const Ran ran = run_program({"calibrate", rc, "--interpret", "--data", path("data.csv"), "--truth", rc,
                                "--report", path("c.html")});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const std::string html = get(path("c.html"));
   expect_sound(html);
   for (const char* text :
-       {"Numbers per iteration", "Length of each step", "Residuals of the readings", "truth"})
+       {"Parameters per iteration", "Length of each step", "Measured and calculated", "Residual of S1 [K]",
+        "Spectrum of the residuals", "Correlations of the parameters found", "measured less calculated",
+        "data.csv", "tellegen 0.", "Residuals of the readings", "truth"})
     EXPECT_NE(html.find(text), std::string::npos) << text;
   const auto data = nlohmann::json::parse(read_html(html)->parts[1].data);
   ASSERT_EQ(data.at("numbers").size(), 3u);
