@@ -24,6 +24,7 @@ constexpr FaultCode codes[] = {
     {"T585", "the journal beside the output is in use"},
     {"T586", "several processes in a build without MPI"},
     {"T587", "a study without anything to evaluate"},
+    {"T588", "a requirement that cannot be read, or names what a sample does not have"},
 };
 
 // Member by member: GCC 12 suspects uninitialised strings in the aggregate.

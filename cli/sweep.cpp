@@ -16,6 +16,7 @@
 #include "cli/ranks.h"
 #include "cli/sweep_axes.h"
 #include "cli/sweep_report.h"
+#include "cli/sweep_requirement.h"
 #include "cli/text.h"
 #include "cli/twin_report.h"
 #include "tellegen/model/reading.h"
@@ -34,7 +35,7 @@ constexpr double most_samples = 1e8;
 struct SweepRequest {
   std::string file, of, outputs, design, output, plot, json, stop, step, method;
   std::vector<std::string> vary, set;
-  std::string samples, trajectories, jobs;
+  std::string samples, trajectories, jobs, require;
   std::uint64_t seed = 1;
   StudyReportRequest page;
   bool resume = false, restart = false, wants_json = false, interpret = false;
@@ -47,6 +48,7 @@ struct SweepPlan {
   fs::path journal;
   SweepReport report;
   PagePart network;  // for a page
+  std::shared_ptr<SweepRequirement> requirement;
 };
 
 ModelError wrong_design(const std::string& message, std::vector<std::string> details = {}) {
@@ -167,6 +169,9 @@ SweepPlan prepare(const SweepRequest& request, const Ranks& ranks) {
     throw command_fault(tellegen_sweep, "T587",
                         "nothing to evaluate: the model has neither objectives nor outputs",
                         {"give --outputs: variables and formulas, \"n3.v, r1.i*2\""});
+  if (!request.require.empty())
+    plan.requirement =
+        std::make_shared<SweepRequirement>(request.require, model, report.axes, report.columns);
   report.samples = samples_of(request, report.design, report.axes);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   report.jobs = request.jobs.empty() ? std::max(1, cores / ranks.on_this_machine()) : std::stoi(request.jobs);
@@ -236,6 +241,7 @@ Settings settings_of(const SweepRequest& request, const SweepReport& report) {
   return {{"model file", request.file},
           {"varied", comma_list(request.vary)},
           {"replaced", comma_list(request.set)},
+          {"required", request.require},
           {"design", std::string(design_name(report.design))},
           {"random generator's seed", report.design == Design::grid ? "" : std::to_string(report.seed)},
           {"end of each run", request.stop.empty() ? "as the model says" : request.stop},
@@ -253,6 +259,15 @@ void write_results(const SweepRequest& request, const JournalContents& all, Swee
     report.status[entry.sample] = entry.status;
     for (std::size_t k = 0; k < width; ++k) report.results[k][entry.sample] = entry.values[k];
   }
+  if (plan.requirement) {
+    report.required = plan.requirement->text();
+    for (std::size_t r = 0; r < rows; ++r) {
+      std::vector<double> results;
+      for (std::size_t k = 0; k < width; ++k) results.push_back(report.results[k][r]);
+      report.missed.push_back(report.status[r].empty() &&
+                              !plan.requirement->met(report.samples.row(r), results));
+    }
+  }
   SampleTable table;
   for (const Axis& axis : report.axes) {
     table.names.push_back(axis.name);
@@ -268,6 +283,8 @@ void write_results(const SweepRequest& request, const JournalContents& all, Swee
     for (std::size_t k = 0; k < width; ++k) table.values.push_back(report.results[k][r]);
   }
   table.status = report.status;
+  for (std::size_t r = 0; r < report.missed.size(); ++r)
+    if (report.missed[r]) table.status[r] = "misses " + report.required;
   try {
     write_csv(request.output, table);
     report.written.push_back(request.output);
@@ -394,6 +411,13 @@ void add_sweep(CLI::App& command) {
       .add_option("--outputs", r.outputs,
                   "variables and formulas, taken at the end of each run: \"n3.v, r1.i*2\"")
       ->type_name("LIST")
+      ->group(how);
+  command
+      .add_option(
+          "--require", r.require,
+          "what a sample must meet, in results, what varies and parameters, SI: \"torque >= 0.98*T_ref\"; "
+          "one that does not is marked")
+      ->type_name("CONDITION")
       ->group(how);
   command.add_option("--set", r.set, "replace a parameter in all samples: --set R1=2ohm; once for each")
       ->type_name("NAME=VALUE")

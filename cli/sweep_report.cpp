@@ -179,6 +179,10 @@ std::size_t SweepReport::failed() const {
   return status.size() - static_cast<std::size_t>(std::count(status.begin(), status.end(), ""));
 }
 
+std::size_t SweepReport::missing() const {
+  return static_cast<std::size_t>(std::count(missed.begin(), missed.end(), true));
+}
+
 std::string_view design_name(Design design) {
   switch (design) {
     case Design::grid:
@@ -206,6 +210,9 @@ std::string sweep_brief(const SweepReport& report) {
   if (report.ranks > 1) text += fmt::format(" on {} ranks", report.ranks);
   if (report.resumed > 0) text += fmt::format(", {} from before", report.resumed);
   text += "\n";
+  if (report.missing() > 0)
+    text +=
+        fmt::format("{} of {} samples miss {}\n", report.missing(), report.samples.rows(), report.required);
   if (report.failed() == 0) return text;
   text += fmt::format("{} of {} samples failed\n", report.failed(), report.samples.rows());
   const auto reasons = failures(report);
@@ -223,6 +230,8 @@ nlohmann::ordered_json to_json(const SweepReport& report) {
             {"seed", report.seed},
             {"samples", report.samples.rows()},
             {"failed", report.failed()},
+            {"required", report.required},
+            {"missed", report.missing()},
             {"resumed", report.resumed},
             {"seconds", report.seconds},
             {"jobs", report.jobs},
@@ -269,13 +278,17 @@ HeatMap map_of(const SweepReport& report, std::size_t k) {
   for (const double value : columns) map.x.push_back(brief_number(value, 4));
   for (std::size_t r = rows.size(); r-- > 0;) map.y.push_back(brief_number(rows[r], 4));
   map.z.assign(columns.size() * rows.size(), std::nan(""));
+  map.marked.assign(report.missed.empty() ? 0 : map.z.size(), false);
+  map.mark_name = "misses " + report.required;
   for (std::size_t s = 0; s < report.samples.rows(); ++s) {
     const auto sample = report.samples.row(s);
     const auto place = [](const std::vector<double>& values, double value) {
       return static_cast<std::size_t>(std::lower_bound(values.begin(), values.end(), value) - values.begin());
     };
     const std::size_t c = place(columns, sample[along]), r = place(rows, sample[1 - along]);
-    map.z[(rows.size() - 1 - r) * columns.size() + c] = report.results[k][s];
+    const std::size_t at = (rows.size() - 1 - r) * columns.size() + c;
+    map.z[at] = report.results[k][s];
+    if (!report.missed.empty()) map.marked[at] = report.missed[s];
   }
   return map;
 }
@@ -303,11 +316,14 @@ PagePart sweep_part(const SweepReport& report, const Settings& settings) {
                                     report.axes.size(), report.axes.size() == 1 ? "parameter" : "parameters",
                                     design_name(report.design)));
   std::vector<std::string> notes;
+  if (!report.required.empty())
+    notes.push_back(
+        fmt::format("{} of {} samples miss {}", report.missing(), report.samples.rows(), report.required));
   if (report.failed() > 0) {
     notes.push_back(fmt::format("{} of {} samples failed", report.failed(), report.samples.rows()));
     for (const auto& [reason, count] : failures(report))
       notes.push_back(fmt::format("{} x {}", count, reason));
-    if (notes.size() > 6) notes.resize(6);
+    if (notes.size() > 7) notes.resize(7);
   }
   part.html += notices(notes);
   part.html += side_by_side(

@@ -22,12 +22,15 @@ struct SweepReport {
   std::vector<ResultColumn> columns;
   std::vector<std::vector<double>> results;  // [column][sample], NaN of a failed one
   std::vector<std::string> status;           // [sample], empty: good
+  std::string required;                      // what a sample must meet; empty: nothing
+  std::vector<bool> missed;                  // [sample]: it ran and does not; empty where nothing is required
   std::size_t resumed = 0;                   // samples that an earlier run had done
   double seconds = 0.0;                      // of those done now
   int jobs = 1, ranks = 1;
   std::vector<std::string> written;
 
   std::size_t failed() const;
+  std::size_t missing() const;  // how many missed
 };
 
 std::string_view design_name(Design design);

@@ -88,11 +88,14 @@ class PyModel {
       const auto at = entry.find('=');
       options_.overrides.emplace_back(entry.substr(0, at), entry.substr(at + 1));
     }
+    options_.notes = &notes;
     model_ = read();
+    options_.notes = nullptr;  // once
   }
+  Strings notes;
 
   Model read() const {
-    return text_ ? read_model_text(*text_, file_, options_) : read_any_model(file_, options_);
+    return text_ ? read_model_text(*text_, file_, options_) : read_any_model(file_, options_, options_.notes);
   }
   const Model& model() const { return model_; }
 
@@ -411,6 +414,7 @@ PYBIND11_MODULE(_tellegen, m) {
   py::class_<PyModel>(m, "Model")
       .def(py::init<std::optional<std::filesystem::path>, std::optional<std::string>, Strings>())
       .def_property_readonly("name", [](const PyModel& self) { return self.model().name; })
+      .def_readonly("notes", &PyModel::notes)
       .def_property_readonly("components",
                              [](const PyModel& self) {
                                Strings names;

@@ -249,6 +249,7 @@ class Model:
         overrides = [f"{name}={value}" for name, value in (set or {}).items()]
         self._raw = _tellegen.Model(path, text, overrides)
         self.name, self.components, self.objectives = self._raw.name, self._raw.components, self._raw.objectives
+        self.notes = self._raw.notes  # how well tables meet scattered points, what of a netlist has no effect
 
     @property
     def parameters(self):

@@ -101,6 +101,7 @@ class Model:
     name: str
     components: list[str]
     objectives: list[str]
+    notes: list[str]
     def __init__(self, path: Path | None = None, text: str | None = None, set: Mapping[str, Quantity] | None = None) -> None: ...
     @property
     def parameters(self) -> dict[str, float]: ...
