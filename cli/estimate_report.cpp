@@ -236,6 +236,13 @@ class EstimatePage {
     if (low < high) figure.y_range = {low - room, high + room};
     figure.bands.push_back(std::move(band));
     figure.lines.push_back(std::move(line));
+    for (const SensorFault& fault : estimate_.faults)
+      figure.lines.push_back({FigureLine::Look::level,
+                              fmt::format("{}: {}", fault.name, event_of(fault)),
+                              {fault.onset, fault.onset},
+                              {low - room, high + room},
+                              1,
+                              false});
     if (!estimate_.smooth.empty()) {
       FigureLine smooth{FigureLine::Look::line, "with the whole record", estimate_.t, {}, 2};
       for (std::size_t row = 0; row < rows; ++row)
@@ -334,6 +341,11 @@ class EstimatePage {
     return side_by_side({errors, end.rows.empty() ? "" : to_html(end)});
   }
 
+  static std::string event_of(const SensorFault& fault) {
+    constexpr const char* words[] = {"offset begins", "drift begins", "scale changes", "stuck from here"};
+    return words[static_cast<int>(fault.kind)];
+  }
+
   std::string innovations() const {
     const std::size_t sensors = estimate_.sensors.size(), rows = estimate_.t.size();
     if (sensors == 0 || rows == 0) return "";
@@ -344,6 +356,8 @@ class EstimatePage {
         one.residual.push_back(estimate_.innovation[row * sensors + s]);
         one.expected.push_back(estimate_.innovation_deviation[row * sensors + s]);
       }
+      for (const SensorFault& fault : estimate_.faults)
+        if (fault.sensor == record_.sensors[s]) one.events.emplace_back(fault.onset, event_of(fault));
       series.push_back(std::move(one));
     }
     ResidualFigures drawn = residual_figures(estimate_.t, series,

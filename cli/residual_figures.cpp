@@ -45,8 +45,14 @@ ResidualFigures residual_figures(const std::vector<double>& t, const std::vector
     figure.caption =
         fmt::format("{:.1f} % of {} lie outside; 4.6 % are expected.",
                     used ? 100.0 * static_cast<double>(outside) / static_cast<double>(used) : 0.0, used);
+    double size = 0.0;
+    for (const auto* list : {&line.y, &band.high})
+      for (const double value : *list)
+        if (std::isfinite(value)) size = std::max(size, std::abs(value));
     figure.bands.push_back(std::move(band));
     figure.lines.push_back(std::move(line));
+    for (const auto& [when, what] : one.events)
+      figure.lines.push_back({FigureLine::Look::level, what, {when, when}, {-size, size}, 1, false});
     figures.over_time.push_back(to_html(figure));
     const Spectrum found = averaged_spectrum(normalised, step);
     if (found.frequency.empty()) continue;

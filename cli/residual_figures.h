@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tellegen {
@@ -10,6 +11,7 @@ namespace tellegen {
 struct ResidualSeries {
   std::string sensor, unit;
   std::vector<double> residual, expected;  // at each time: value and standard deviation, SI; NaN: no reading
+  std::vector<std::pair<double, std::string>> events{};  // of the sensor: when, what
 };
 
 struct ResidualWords {

@@ -84,6 +84,21 @@ TEST_F(Reports, missing_readings_leave_holes) {
   EXPECT_NE(html.find("with the whole record"), std::string::npos);
 }
 
+TEST_F(Reports, what_happens_to_a_sensor_is_on_the_time_axis) {
+  // S3 reads 8 K too much from 0.4 s on.
+  Trajectory data = read_csv(path("data.csv"));
+  const std::size_t column = *data.find("S3");
+  for (std::size_t row = 0; row < data.rows(); ++row)
+    if (data.t[row] >= 0.4) data.values[row * data.columns() + column] += 8.0;
+  write_csv(path("data.csv"), data);
+  const Ran ran = estimate({"--report", path("e.html")});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string html = get(path("e.html"));
+  expect_sound(html);
+  EXPECT_NE(html.find("S3: offset begins"), std::string::npos);
+  EXPECT_NE(html.find(">offset begins<"), std::string::npos);
+}
+
 TEST_F(Reports, a_calibration_shows_its_fit_and_the_way_to_its_parameters) {
   const Ran ran = run_program({"calibrate", rc, "--interpret", "--data", path("data.csv"), "--truth", rc,
                                "--report", path("c.html")});
