@@ -205,8 +205,23 @@ void write_files(CalibrateReport& report) {
     if (!request.report.report.empty()) {
       TwinReportRequest page = request.report;
       page.report = target(page.report).string();
+      page.settings = {{"model file", request.file},
+                       {"data", comma_list(request.source.files)},
+                       {"columns", request.source.columns},
+                       {"window", request.window},
+                       {"rows", fmt::format("{} every {:g} s", report.record.steps, report.record.step)},
+                       {"starts", std::to_string(request.starts)},
+                       {"random generator's seed", request.starts > 1 ? std::to_string(request.seed) : ""},
+                       {"robust beyond", request.robust > 0.0 ? fmt::format("{:g} sd", request.robust) : ""},
+                       {"integration", report.result.stages.back().method},
+                       {"replaced", comma_list(request.set)}};
+      SimulationOptions integration = calibration_options().integration;
+      integration.method = request.method;
+      if (!request.step.empty())
+        integration.step = read_seconds({tellegen_calibrate, "--step"}, request.step);
+      integration.compile = !request.interpret;
       write_twin_report(tellegen_calibrate, page, report.model,
-                        calibration_part(report.record, report.result, page));
+                        calibration_part(report.record, report.result, page, integration));
       report.written.push_back(page.report);
     }
     if (!request.plot.empty()) {

@@ -7,11 +7,13 @@
 
 #include "cli/commands.h"
 #include "cli/model_file.h"
+#include "cli/residual_figures.h"
 #include "cli/study_options.h"
 #include "cli/text.h"
 #include "cli/twin_report.h"
 #include "tellegen/estimate/estimate_table.h"
 #include "tellegen/results/figure.h"
+#include "tellegen/results/heat_map.h"
 #include "tellegen/results/table.h"
 
 namespace tellegen {
@@ -19,8 +21,9 @@ namespace {
 
 class CalibrationPage {
  public:
-  CalibrationPage(const Record& record, const CalibrationResult& result, const TwinReportRequest& request)
-      : record_(record), result_(result), request_(request) {
+  CalibrationPage(const Record& record, const CalibrationResult& result, const TwinReportRequest& request,
+                  const SimulationOptions& integration)
+      : record_(record), result_(result), request_(request), integration_(integration) {
     if (!request.truth.empty()) truth_ = read_model_file(request.truth, {});
   }
 
@@ -30,7 +33,7 @@ class CalibrationPage {
     double seconds = 0.0;
     for (const StageResult& stage : result_.stages) seconds += stage.seconds;
     part.html = paragraph(fmt::format(
-        "Numbers of the model from {} rows every {:g} ms, by maximum likelihood with exact derivatives, "
+        "Parameters of the model from {} rows every {:g} ms, by maximum likelihood with exact derivatives, "
         "{}{:.2g} s in all.",
         record_.steps, 1e3 * record_.step,
         result_.stages.size() > 1 ? fmt::format("in {} stages, ", result_.stages.size()) : "", seconds));
@@ -38,6 +41,8 @@ class CalibrationPage {
       const std::string body = stage_html(result_.stages[k]);
       part.html += result_.stages.size() == 1 ? body : subsection(fmt::format("Stage {}", k + 1), body);
     }
+    part.html += subsection("Measured and calculated", measured_and_calculated());
+    part.html += settings_html(request_.settings);
     part.data = json_text(data());
     return part;
   }
@@ -55,7 +60,7 @@ class CalibrationPage {
   }
 
   std::string stage_html(const StageResult& stage) const {
-    HtmlTable table{{"number", "unit", "start", "found", "± sd", "relative sd"}, {}, ""};
+    HtmlTable table{{"parameter", "unit", "start", "result", "± sd", "relative sd"}, {}, ""};
     if (truth_) table.header.insert(table.header.end(), {"truth", "error", "error / sd"});
     for (const CalibratedParameter& p : stage.parameters) {
       const ModelParameter& of = parameter(p);
@@ -90,17 +95,103 @@ class CalibrationPage {
     if (stage.starts.size() > 1) {
       std::size_t agree = 0;
       for (const CalibrationStart& start : stage.starts) agree += start.agrees ? 1 : 0;
-      said += fmt::format(" {} of {} starts end at the same numbers.", agree, stage.starts.size());
+      said += fmt::format(" {} of {} starts end at the same point.", agree, stage.starts.size());
     }
-    return to_html(table) + paragraph(said) + notices(notes) +
+    return to_html(table) + paragraph(said) + notices(notes) + correlations(stage) +
            side_by_side({to_html(way(stage)), to_html(steps(stage))}) + residuals(stage);
+  }
+
+  // Parameters that change the readings alike are hard to tell apart.
+  std::string correlations(const StageResult& stage) const {
+    const std::size_t count = stage.parameters.size();
+    if (count < 2 || stage.correlation.size() != count * count) return "";
+    HeatMap map;
+    map.title = "Correlations of the parameters found";
+    map.diverging = true;
+    map.range = {-1.0, 1.0};
+    map.z = stage.correlation;
+    std::string pairs;
+    for (std::size_t a = 0; a < count; ++a) {
+      map.x.push_back(parameter(stage.parameters[a]).name);
+      for (std::size_t b = 0; b < a; ++b) {
+        const double r = stage.correlation[a * count + b];
+        if (std::abs(r) > 0.95)
+          pairs += fmt::format("{}{} and {} ({:.3f})", pairs.empty() ? "" : ", ",
+                               parameter(stage.parameters[b]).name, parameter(stage.parameters[a]).name, r);
+      }
+    }
+    map.y = map.x;
+    map.caption = pairs.empty() ? "No two of them are hard to tell apart: none is beyond 0.95."
+                                : "Hard to tell apart: " + pairs + ".";
+    return to_html(map);
+  }
+
+  // What the sensors read and what the model gives with the parameters found, over the whole record.
+  std::string measured_and_calculated() const {
+    std::vector<int> parameters;
+    for (const CalibratedParameter& p : result_.stages.back().parameters) parameters.push_back(p.parameter);
+    SensorSlopes run;
+    try {
+      run = sensor_slopes(result_.model, record_, parameters, integration_);
+    } catch (const std::runtime_error& error) {
+      run.failure = error.what();
+    }
+    if (!run.failure.empty()) return notices({"the run with the parameters found failed: " + run.failure});
+    const std::size_t sensors = record_.sensors.size();
+    std::vector<double> t;
+    for (std::int64_t row = 0; row < record_.steps; ++row) t.push_back(record_.time(row));
+    std::vector<std::string> curves;
+    std::vector<ResidualSeries> series;
+    for (std::size_t s = 0; s < sensors; ++s) {
+      const ModelOutput& output = result_.model.outputs[record_.sensors[s]];
+      const std::string unit = sensor_unit(result_.model, record_.sensors[s]);
+      FigureLine measured{FigureLine::Look::dots, "measured", {}, {}, 1, false};
+      FigureLine calculated{FigureLine::Look::line, "calculated", t, {}, 0, false};
+      ResidualSeries one{output.name, unit, {}, {}};
+      double square = 0.0;
+      for (std::size_t row = 0; row < t.size(); ++row) {
+        const double reading = record_.reading(static_cast<std::int64_t>(row), s),
+                     value = run.values[row * sensors + s];
+        calculated.y.push_back(in_unit(value, unit));
+        one.residual.push_back(reading - value);
+        if (std::isnan(reading)) continue;
+        measured.x.push_back(t[row]);
+        measured.y.push_back(in_unit(reading, unit));
+        square += (reading - value) * (reading - value);
+      }
+      if (measured.x.empty()) continue;
+      // A sensor whose noise is not known is judged by what is left of it.
+      const double left = std::sqrt(square / static_cast<double>(measured.x.size()));
+      const double noise = output.noise && *output.noise > 0.0 ? *output.noise : left;
+      for (const double residual : one.residual)
+        one.expected.push_back(std::isnan(residual) ? residual : noise);
+      Figure figure;
+      figure.title = with_unit(output.name, unit);
+      figure.x_label = "t [s]";
+      if (measured.x.size() > 500 && measured.x.size() * 2 > t.size())
+        measured.look = FigureLine::Look::thin;  // a curve: so many dots would be one
+      figure.lines = {std::move(measured), std::move(calculated)};
+      curves.push_back(to_html(figure));
+      series.push_back(std::move(one));
+    }
+    if (series.empty()) return "";
+    ResidualFigures drawn = residual_figures(t, series,
+                                             {"Residual", "residuals", "measured less calculated",
+                                              "the noise of [sensors] is larger than that of the readings",
+                                              "the model or an input lacks something at these frequencies"},
+                                             record_.step);
+    std::vector<std::string> shown;
+    for (std::size_t s = 0; s < curves.size(); ++s)
+      shown.insert(shown.end(), {std::move(curves[s]), std::move(drawn.over_time[s])});
+    if (!drawn.spectrum.empty()) shown.push_back(std::move(drawn.spectrum));
+    return side_by_side(shown);
   }
 
   // Each number over where it ended, iteration by iteration.
   Figure way(const StageResult& stage) const {
     Figure figure;
-    figure.title = "Numbers per iteration";
-    figure.y_label = "over where they ended";
+    figure.title = "Parameters per iteration";
+    figure.y_label = "over their result";
     figure.x_label = "iteration";
     figure.log_y = true;
     if (stage.starts.empty()) return figure;
@@ -137,7 +228,7 @@ class CalibrationPage {
   Figure steps(const StageResult& stage) const {
     Figure figure;
     figure.title = "Length of each step";
-    figure.y_label = "in standard deviations of the numbers";
+    figure.y_label = "in standard deviations of the parameters";
     figure.x_label = "iteration";
     figure.log_y = true;
     if (stage.starts.empty()) return figure;
@@ -149,7 +240,7 @@ class CalibrationPage {
       line.y.push_back(path[k].step);
     }
     figure.lines.push_back({FigureLine::Look::level,
-                            "0.01: nothing that matters is left",
+                            "0.01: converged for all purposes",
                             {0.0, std::max(1.0, static_cast<double>(path.size()) - 1.0)},
                             {0.01, 0.01},
                             1,
@@ -195,14 +286,15 @@ class CalibrationPage {
   const Record& record_;
   const CalibrationResult& result_;
   const TwinReportRequest& request_;
+  const SimulationOptions& integration_;
   std::optional<Model> truth_;
 };
 
 }  // namespace
 
 PagePart calibration_part(const Record& record, const CalibrationResult& result,
-                          const TwinReportRequest& request) {
-  return CalibrationPage(record, result, request).part();
+                          const TwinReportRequest& request, const SimulationOptions& integration) {
+  return CalibrationPage(record, result, request, integration).part();
 }
 
 }  // namespace tellegen

@@ -7,13 +7,16 @@
 #include "cli/check_estimate.h"
 #include "cli/commands.h"
 #include "cli/inspect.h"
+#include "cli/kind_check.h"
 #include "cli/model_file.h"
 #include "cli/text.h"
+#include "tellegen/model/read.h"
 #include "tellegen/simulate/initial.h"
 
 namespace tellegen {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 struct CheckRequest {
@@ -23,7 +26,18 @@ struct CheckRequest {
   EstimateCheckRequest estimate;
 };
 
-Json to_json(const Inspection& found) {
+// The worked answers of one's own kinds; those of the library are in its tests.
+std::vector<CheckedKind> check_own_kinds(const Model& model) {
+  const fs::path library = library_folder();
+  const std::string inside = fs::weakly_canonical(library).string() + "/";
+  std::vector<Kind> own;
+  for (const Kind& kind : model.kinds)
+    if (!kind.checks.empty() && !fs::weakly_canonical(kind.place.file).string().starts_with(inside))
+      own.push_back(kind);
+  return own.empty() ? std::vector<CheckedKind>() : check_kinds(library, own);
+}
+
+Json to_json(const Inspection& found, const std::vector<CheckedKind>& answers) {
   Json json{{"model", found.model}, {"file", found.file}};
   json["domains"] = found.domains;
   json["components"] = {{"count", found.components}, {"kinds", found.kinds}};
@@ -42,6 +56,9 @@ Json to_json(const Inspection& found) {
   json["unknowns"] = found.unknowns;
   if (!found.mechanism.empty()) json["mechanism"] = found.mechanism;
   json["outputs"] = found.outputs;
+  json["worked_answers"] = Json::array();
+  for (const CheckedKind& kind : answers)
+    json["worked_answers"].push_back({{"kind", kind.name}, {"file", kind.file}, {"hold", kind.answers}});
   json["faults"] = Json::array();
   return json;
 }
@@ -68,7 +85,7 @@ void print_list(std::string_view label, const std::string& head, const Names& na
   fmt::print("{}\n", text);
 }
 
-void print(const Inspection& found, bool verbose) {
+void print(const Inspection& found, const std::vector<CheckedKind>& answers, bool verbose) {
   fmt::print("{} ({})\n\n", found.model, found.file);
   Names kinds, states, redundant;
   for (const auto& [kind, count] : found.kinds)
@@ -98,6 +115,10 @@ void print(const Inspection& found, bool verbose) {
   print_list("each step", counted(found.unknowns.size(), "unknown", "unknowns"), found.unknowns, verbose);
   if (!found.outputs.empty())
     print_list("outputs", counted(found.outputs.size(), "output", "outputs"), found.outputs, verbose);
+  Names held;
+  for (const CheckedKind& kind : answers)
+    held.push_back(fmt::format("{} of {} {}", kind.answers, kind.name, kind.answers == 1 ? "holds" : "hold"));
+  if (!held.empty()) print_list("answers", "worked answers of own kinds:", held, verbose);
   fmt::print("\nno faults\n");
 }
 
@@ -115,11 +136,12 @@ void check(const CheckRequest& request) {
       check_estimate(model, estimate);
       return;
     }
+    const std::vector<CheckedKind> answers = check_own_kinds(model);
     const Inspection found = inspect(model);
     if (request.json)
-      fmt::print("{}", json_text(to_json(found)));
+      fmt::print("{}", json_text(to_json(found, answers)));
     else
-      print(found, request.verbose);
+      print(found, answers, request.verbose);
   } catch (const ModelError& error) {
     if (request.json) {
       Json json{{"file", request.file}, {"faults", Json::array()}};

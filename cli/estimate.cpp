@@ -481,6 +481,10 @@ void estimate_command(const EstimateRequest& request) {
   if (!request.report.report.empty()) {
     TwinReportRequest report = request.report;
     report.report = target(report.report).string();
+    report.settings = {{"model file", request.file},         {"data", comma_list(request.source.files)},
+                       {"columns", request.source.columns},  {"window", request.window},
+                       {"estimator", e.estimator},           {"step", fmt::format("{:g} s", record.step)},
+                       {"replaced", comma_list(request.set)}};
     write_twin_report(tellegen_estimate, report, model, estimate_part(model, record, e, report));
   }
   tell(request, model, record, e, request.output.empty() ? "" : target(request.output).string());

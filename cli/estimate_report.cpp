@@ -7,12 +7,12 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/residual_figures.h"
 #include "cli/study_options.h"
 #include "cli/text.h"
 #include "cli/twin_report.h"
 #include "tellegen/estimate/estimate_table.h"
 #include "tellegen/estimate/sensor_faults.h"
-#include "tellegen/estimate/spectrum.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
 #include "tellegen/results/figure.h"
@@ -74,6 +74,7 @@ class EstimatePage {
           fmt::format("{} more outputs and unknowns are not drawn; --show names what is.", left_out_));
     part.html += error_tables();
     part.html += subsection("Do the readings agree with the filter?", innovations());
+    part.html += settings_html(request_.settings);
     part.data = json_text(data());
     return part;
   }
@@ -235,6 +236,13 @@ class EstimatePage {
     if (low < high) figure.y_range = {low - room, high + room};
     figure.bands.push_back(std::move(band));
     figure.lines.push_back(std::move(line));
+    for (const SensorFault& fault : estimate_.faults)
+      figure.lines.push_back({FigureLine::Look::level,
+                              fmt::format("{}: {}", fault.name, event_of(fault)),
+                              {fault.onset, fault.onset},
+                              {low - room, high + room},
+                              1,
+                              false});
     if (!estimate_.smooth.empty()) {
       FigureLine smooth{FigureLine::Look::line, "with the whole record", estimate_.t, {}, 2};
       for (std::size_t row = 0; row < rows; ++row)
@@ -333,64 +341,32 @@ class EstimatePage {
     return side_by_side({errors, end.rows.empty() ? "" : to_html(end)});
   }
 
+  static std::string event_of(const SensorFault& fault) {
+    constexpr const char* words[] = {"offset begins", "drift begins", "scale changes", "stuck from here"};
+    return words[static_cast<int>(fault.kind)];
+  }
+
   std::string innovations() const {
     const std::size_t sensors = estimate_.sensors.size(), rows = estimate_.t.size();
     if (sensors == 0 || rows == 0) return "";
-    Figure spectrum;
-    spectrum.title = "Spectrum of the innovations";
-    spectrum.y_label = "density over that of white ones";
-    spectrum.x_label = "frequency [Hz]";
-    spectrum.log_x = spectrum.log_y = true;
-    std::vector<std::string> figures;
+    std::vector<ResidualSeries> series;
     for (std::size_t s = 0; s < sensors; ++s) {
-      const std::string unit = sensor_unit(model_, record_.sensors[s]);
-      Figure figure;
-      figure.title = with_unit(fmt::format("Innovation of {}", estimate_.sensors[s].name), unit);
-      figure.x_label = "t [s]";
-      FigureLine line{
-          FigureLine::Look::thin, "reading less prediction", estimate_.t, {}, static_cast<int>(s)};
-      FigureBand band{"two expected standard deviations", estimate_.t, {}, {}, static_cast<int>(s)};
-      std::vector<double> normalised;
-      std::int64_t outside = 0, used = 0;
+      ResidualSeries one{estimate_.sensors[s].name, sensor_unit(model_, record_.sensors[s]), {}, {}};
       for (std::size_t row = 0; row < rows; ++row) {
-        const double innovation = estimate_.innovation[row * sensors + s],
-                     expected = estimate_.innovation_deviation[row * sensors + s];
-        line.y.push_back(deviation_in_unit(innovation, unit));
-        band.low.push_back(-2.0 * deviation_in_unit(expected, unit));
-        band.high.push_back(2.0 * deviation_in_unit(expected, unit));
-        normalised.push_back(innovation / expected);
-        if (!std::isfinite(normalised.back())) continue;
-        ++used;
-        outside += std::abs(normalised.back()) > 2.0 ? 1 : 0;
+        one.residual.push_back(estimate_.innovation[row * sensors + s]);
+        one.expected.push_back(estimate_.innovation_deviation[row * sensors + s]);
       }
-      figure.caption =
-          fmt::format("{:.1f} % of {} lie outside; 4.6 % are expected.",
-                      used ? 100.0 * static_cast<double>(outside) / static_cast<double>(used) : 0.0, used);
-      figure.bands.push_back(std::move(band));
-      figure.lines.push_back(std::move(line));
-      figures.push_back(to_html(figure));
-      const Spectrum found = averaged_spectrum(normalised, record_.step);
-      if (found.frequency.empty()) continue;
-      if (spectrum.bands.empty()) {
-        const std::vector<double> ends{found.frequency.front(), found.frequency.back()};
-        spectrum.bands.push_back(
-            {"95 % of white ones", ends, {found.lowest, found.lowest}, {found.highest, found.highest}, 0});
-        spectrum.lines.push_back({FigureLine::Look::truth, "flat", ends, {1.0, 1.0}, 0});
-        spectrum.y_range = {0.2, 5.0};
-      }
-      for (double density : found.density) {
-        spectrum.y_range.first = std::min(spectrum.y_range.first, 0.9 * density);
-        spectrum.y_range.second = std::max(spectrum.y_range.second, 1.1 * density);
-      }
-      spectrum.lines.push_back({FigureLine::Look::line, estimate_.sensors[s].name, found.frequency,
-                                found.density, static_cast<int>(s)});
-      spectrum.caption = fmt::format(
-          "Each innovation over its expected deviation, averaged over {} stretches. Flat at 1: filter and "
-          "noise agree. Below: the filter allows for more than happened; above: for less.",
-          found.stretches);
+      for (const SensorFault& fault : estimate_.faults)
+        if (fault.sensor == record_.sensors[s]) one.events.emplace_back(fault.onset, event_of(fault));
+      series.push_back(std::move(one));
     }
+    ResidualFigures drawn = residual_figures(estimate_.t, series,
+                                             {"Innovation", "innovations", "reading less prediction",
+                                              "the filter allows for more than happened", "for less"},
+                                             record_.step);
+    std::vector<std::string>& figures = drawn.over_time;
     std::vector<std::string> row{figures.front()};
-    if (!spectrum.lines.empty()) row.push_back(to_html(spectrum));
+    if (!drawn.spectrum.empty()) row.push_back(drawn.spectrum);
     figures.erase(figures.begin());
     std::string html = side_by_side(row) + sensor_table();
     if (!figures.empty())

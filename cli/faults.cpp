@@ -15,6 +15,7 @@ constexpr FaultCode codes[] = {
     {"T410", "a study that could not be finished"},
     {"T420", "a run that cannot be exported"},
     {"T570", "a kind that the library does not have"},
+    {"T571", "a kind that does not give its worked answer"},
     {"T580", "a `--vary` that cannot be read"},
     {"T581", "a range that cannot be"},
     {"T582", "nothing varies, or one parameter twice"},
@@ -23,6 +24,7 @@ constexpr FaultCode codes[] = {
     {"T585", "the journal beside the output is in use"},
     {"T586", "several processes in a build without MPI"},
     {"T587", "a study without anything to evaluate"},
+    {"T588", "a requirement that cannot be read, or names what a sample does not have"},
 };
 
 // Member by member: GCC 12 suspects uninitialised strings in the aggregate.

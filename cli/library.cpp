@@ -1,4 +1,4 @@
-// tellegen library: the kinds there are, or one of them with its equations.
+// tellegen library: the kinds there are, or one of them with its equations; the worked answers of a folder.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,10 +6,14 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/kind_check.h"
 #include "cli/text.h"
+#include "tellegen/model/document.h"
 #include "tellegen/model/kind_text.h"
 #include "tellegen/model/own_kinds.h"
 #include "tellegen/model/read.h"
+#include "tellegen/model/reading.h"
+#include "tellegen/results/table.h"
 #include "tellegen/symbolic/nearest.h"
 
 namespace tellegen {
@@ -20,7 +24,7 @@ using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
 struct LibraryRequest {
-  std::string kind;
+  std::string kind, check;
   bool json = false;
 };
 
@@ -114,7 +118,66 @@ void print_list(const std::vector<KindText>& kinds) {
   }
 }
 
+// A model stands beside its own kinds, and is none of them.
+bool is_model(const fs::path& file) {
+  try {
+    return Document(read_text(file, {}), file.string()).root().find("components") != nullptr;
+  } catch (const ModelError&) {
+    return false;  // read_kind() will say what is wrong
+  }
+}
+
+void check_folder(const LibraryRequest& request) {
+  if (!request.kind.empty())
+    throw command_fault("tellegen library", "T401", "--check takes a folder, and no kind beside it",
+                        {"tellegen library --check FOLDER"});
+  const fs::path folder = request.check;
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored))
+    throw command_fault("tellegen library", "T180", fmt::format("there is no folder '{}'", request.check));
+  const bool library = fs::exists(folder / "domains.toml", ignored);
+  const fs::path base = library ? folder : library_folder();
+  Pool pool;
+  const std::vector<Domain> domains = read_domains(base);
+  std::vector<Kind> kinds;
+  std::vector<Fault> faults;
+  for (const std::string& name : library ? library_kinds(folder) : own_kinds(folder)) {
+    const fs::path file = kind_file(folder, name);
+    if (is_model(file)) continue;
+    try {
+      kinds.push_back(read_kind(pool, domains, file, name));
+    } catch (const ModelError& error) {
+      faults.insert(faults.end(), error.faults().begin(), error.faults().end());
+    }
+  }
+  if (!faults.empty()) throw ModelError(std::move(faults));
+  if (kinds.empty())
+    throw command_fault("tellegen library", "T570", fmt::format("there is no kind in '{}'", request.check),
+                        {"a kind is a file NAME.toml there, or DOMAIN/NAME.toml"});
+  const std::vector<CheckedKind> checked = check_kinds(base, kinds);
+  if (request.json) {
+    Json json = Json::array();
+    for (const CheckedKind& kind : checked)
+      json.push_back({{"name", kind.name}, {"file", kind.file}, {"hold", kind.answers}});
+    fmt::print("{}", json_text(json));
+    return;
+  }
+  TextTable table{{"kind", "worked answers"}, {}};
+  std::size_t answers = 0, without = 0;
+  for (const CheckedKind& kind : checked) {
+    answers += kind.answers;
+    without += kind.answers == 0 ? 1 : 0;
+    table.rows.push_back({kind.name, kind.answers == 0   ? "none: add [check]"
+                                     : kind.answers == 1 ? "1 holds"
+                                                         : fmt::format("{} hold", kind.answers)});
+  }
+  fmt::print("{}\n{} worked {} of {} {} {}{}\n", to_text(table), answers, answers == 1 ? "answer" : "answers",
+             checked.size(), checked.size() == 1 ? "kind" : "kinds", answers == 1 ? "holds" : "hold",
+             without == 0 ? "" : fmt::format("; {} without any", without));
+}
+
 void show(const LibraryRequest& request) {
+  if (!request.check.empty()) return check_folder(request);
   const fs::path library = library_folder();
   const std::vector<Domain> domains = read_domains(library);
   Names all = library_kinds(library);
@@ -153,6 +216,10 @@ void add_library(CLI::App& command) {
   auto request = std::make_shared<LibraryRequest>();
   command.add_option("KIND", request->kind,
                      "a kind, or a shelf: electrical.diode, thermal; all if not given");
+  command
+      .add_option("--check", request->check,
+                  "run the worked answers, [check], of the kinds in a folder of one's own")
+      ->type_name("FOLDER");
   command.add_flag("--json", request->json, "for machines");
   command.callback([request] { show(*request); });
 }

@@ -14,7 +14,9 @@
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/study_options.h"
+#include "cli/study_report.h"
 #include "cli/text.h"
+#include "cli/twin_report.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
@@ -34,6 +36,7 @@ struct OptimizeRequest : StudyRequest {
   std::string algorithm, minimize, weights, surface, plot, output;
   int starts = 1, pareto = 0, surface_points = 15, evaluations = 0;
   std::uint64_t seed = 1;
+  StudyReportRequest page;
 };
 
 // Every objective of the model, not only the goals, before and after.
@@ -65,7 +68,7 @@ std::string bound_of(const OptimizeReport& report, std::size_t variable) {
   return x <= 1e-6 ? "lower bound" : x >= 1 - 1e-6 ? "upper bound" : "";
 }
 
-std::string variable_table(const OptimizeReport& report) {
+TextTable variable_table(const OptimizeReport& report) {
   TextTable table{{"variable", "unit", "before", "after", "lowest", "highest", "at"}, {}};
   for (std::size_t k = 0; k < report.problem.variable_count(); ++k) {
     const ModelParameter& p = report.problem.study().parameter(k);
@@ -74,10 +77,10 @@ std::string variable_table(const OptimizeReport& report) {
                           told(report.problem.lower(k), p.unit), told(report.problem.upper(k), p.unit),
                           bound_of(report, k)});
   }
-  return to_text(table);
+  return table;
 }
 
-std::string objective_table(const OptimizeReport& report) {
+TextTable objective_table(const OptimizeReport& report) {
   TextTable table{{"objective", "unit", "before", "after", "change", "weight"}, {}};
   const ModelDesign& design = *report.model.design;
   for (std::size_t k = 0; k < report.told.after.size(); ++k) {
@@ -92,18 +95,18 @@ std::string objective_table(const OptimizeReport& report) {
     table.rows.push_back({o.name, o.unit, brief_number(before + 0.0, 6), brief_number(after + 0.0, 6),
                           std::isfinite(change) ? brief_number(change + 0.0, 3) + " %" : "-", weight});
   }
-  return to_text(table);
+  return table;
 }
 
-std::string constraint_table(const OptimizeReport& report) {
+TextTable constraint_table(const OptimizeReport& report) {
   TextTable table{{"constraint", "before", "after"}, {}};
   for (std::size_t k = 0; k < report.problem.constraint_count(); ++k)
     table.rows.push_back({report.model.design->constraints[k].text, state_of(report, report.result.before, k),
                           state_of(report, report.result.best.best, k)});
-  return to_text(table);
+  return table;
 }
 
-std::string front_table(const OptimizeReport& report) {
+TextTable front_table(const OptimizeReport& report) {
   TextTable table;
   const Study& study = report.problem.study();
   const auto title = [](const std::string& name, const std::string& unit) {
@@ -120,7 +123,7 @@ std::string front_table(const OptimizeReport& report) {
     for (std::size_t k = 0; k < study.parameter_count(); ++k)
       row.push_back(told(point.best.numbers[k], study.parameter(k).unit));
   }
-  return to_text(table);
+  return table;
 }
 
 std::string goal_words(const OptimizeReport& report) {
@@ -143,10 +146,11 @@ void print(const OptimizeReport& report) {
   fmt::print("{}: {}, {}\n", report.model.name, goal_words(report),
              report.request.algorithm.empty() ? "slsqp" : report.request.algorithm);
   for (const std::string& text : best.broken) fmt::print("the start breaks '{}'\n", text);
-  fmt::print("\n{}", variable_table(report));
-  if (!report.told.after.empty()) fmt::print("\n{}", objective_table(report));
-  if (report.problem.constraint_count() > 0) fmt::print("\n{}", constraint_table(report));
-  if (!report.front.empty()) fmt::print("\nfront of {} points\n{}", report.front.size(), front_table(report));
+  fmt::print("\n{}", to_text(variable_table(report)));
+  if (!report.told.after.empty()) fmt::print("\n{}", to_text(objective_table(report)));
+  if (report.problem.constraint_count() > 0) fmt::print("\n{}", to_text(constraint_table(report)));
+  if (!report.front.empty())
+    fmt::print("\nfront of {} points\n{}", report.front.size(), to_text(front_table(report)));
   fmt::print("\n{}, {} evaluations\n", best.stopped, report.problem.evaluations());
   if (report.result.starts.size() > 1)
     fmt::print("{} of {} starts ended there (seed {})\n", report.result.same, report.result.starts.size(),
@@ -333,6 +337,42 @@ Chart front_chart(const OptimizeReport& report) {
   return {report.model.name, {std::move(panel)}, 1};
 }
 
+PagePart part_of(const OptimizeReport& report) {
+  const OptimizeRequest& request = report.request;
+  const StartResult& best = report.result.best;
+  PagePart part;
+  part.title = fmt::format("Optimisation: {}", report.model.name);
+  part.html = paragraph(
+      fmt::format("{}: {}, {} evaluations.", goal_words(report), best.stopped, report.problem.evaluations()));
+  std::vector<std::string> notes;
+  if (!best.converged) notes.push_back("the search did not converge; the best point found is shown");
+  if (!best.feasible) notes.push_back("no point that holds all constraints was found");
+  for (const std::string& text : best.broken) notes.push_back(fmt::format("the start breaks '{}'", text));
+  const auto& warnings = report.problem.warnings();
+  for (std::size_t k = 0; k < std::min<std::size_t>(5, warnings.size()); ++k) notes.push_back(warnings[k]);
+  part.html += notices(notes);
+  part.html += side_by_side({table_html(variable_table(report), "Variables"),
+                             table_html(objective_table(report), "Objectives"),
+                             table_html(constraint_table(report), "Constraints")});
+  if (!report.surface.z.empty()) part.html += to_html(report.surface);
+  if (!report.front.empty())
+    part.html += subsection("Front", to_html(front_chart(report)) + table_html(front_table(report)));
+  if (best.path.size() > 1) part.html += subsection("Search", to_html(path_chart(report)));
+  part.html += settings_html(
+      {{"model file", request.file},
+       {"algorithm", request.algorithm.empty() ? "slsqp" : request.algorithm},
+       {"starts", report.result.starts.size() > 1
+                      ? fmt::format("{}, of which {} ended there (seed {})", report.result.starts.size(),
+                                    report.result.same, request.seed)
+                      : "1"},
+       {"replaced", comma_list(request.set)},
+       {"model file with the result", request.output}});
+  Json data = to_json(report);
+  data["part"] = "optimisation";
+  part.data = json_text(data);
+  return part;
+}
+
 void write_files(OptimizeReport& report) {
   const OptimizeRequest& request = report.request;
   const bool partial = !report.result.best.converged;
@@ -371,6 +411,12 @@ void write_files(OptimizeReport& report) {
   } catch (const std::runtime_error& error) {
     throw command_fault(tellegen_optimize, "T402", error.what());
   }
+  if (!request.page.report.empty()) {
+    StudyReportRequest page = request.page;
+    page.report = target(page.report).string();
+    write_study_report(tellegen_optimize, page, network_part(report.model), part_of(report));
+    report.written.push_back(page.report);
+  }
   if (!request.json.empty()) report.written.push_back(request.json);
 }
 
@@ -378,6 +424,7 @@ void check_request(const OptimizeRequest& request) {
   check_choice({tellegen_optimize, "--algorithm"}, request.algorithm, optimize_algorithms());
   check_choice({tellegen_optimize, "--weights"}, request.weights, {"given", "ranges"});
   if (!request.plot.empty()) check_writable({tellegen_optimize, "--plot"}, request.plot, {".svg", ".png"});
+  check_study_report(tellegen_optimize, request.page, request.file);
   if (request.output.empty()) return;
   check_writable({tellegen_optimize, "--output"}, request.output, {".toml"});
   std::error_code ignored;
@@ -536,6 +583,7 @@ void add_optimize(CLI::App& command) {
   command.add_option("--plot", r.plot, "the search, the front or the surface")
       ->type_name("F.svg|F.png")
       ->group(where);
+  add_study_report_options(command, r.page);
   command.callback([request] {
     request->wants_json = request->json_option->count() > 0;
     optimize_model(*request);

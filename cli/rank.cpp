@@ -13,7 +13,9 @@
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/study_options.h"
+#include "cli/study_report.h"
 #include "cli/text.h"
+#include "cli/twin_report.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
@@ -25,6 +27,7 @@ namespace {
 
 struct RankRequest : StudyRequest {
   std::string of, wrt, sweep, plot;
+  StudyReportRequest page;
 };
 
 // --sweep I=2A,4A: the parameter and its values.
@@ -98,7 +101,7 @@ void add_notes(const Study& study, const Ranked& ranked, std::vector<std::string
       note(notes, fmt::format("'{}' is 0: no scores, compare derivatives", study.objective(o).name));
 }
 
-std::string ranking_table(const Study& study, const Ranked& ranked, std::size_t objective) {
+TextTable ranking_table(const Study& study, const Ranked& ranked, std::size_t objective) {
   const ModelObjective& o = study.objective(objective);
   TextTable table{{"parameter", "value", "unit", fmt::format("d {}/d parameter", o.name), "unit", "score"},
                   {}};
@@ -108,11 +111,11 @@ std::string ranking_table(const Study& study, const Ranked& ranked, std::size_t 
                           brief_number(in_units(i.derivative, o.unit, p.unit) + 0.0, 6),
                           derivative_unit(o.unit, p.unit), brief_number(i.score + 0.0, 4)});
   }
-  return to_text(table);
+  return table;
 }
 
 // One row for each parameter, one column for each operating point.
-std::string points_table(const Ranking& ranking, std::size_t objective) {
+TextTable points_table(const Ranking& ranking, std::size_t objective) {
   TextTable table{{"parameter"}, {}};
   const std::string& unit = ranking.points.unit;
   for (const Ranked& r : ranking.ranked)
@@ -124,7 +127,7 @@ std::string points_table(const Ranking& ranking, std::size_t objective) {
       for (const Importance& i : r.ranking[objective])
         if (i.parameter == first.parameter) row.push_back(brief_number(i.score + 0.0, 4));
   }
-  return to_text(table);
+  return table;
 }
 
 std::string told_unit(const std::string& unit) { return unit.empty() ? "" : " " + unit; }
@@ -136,10 +139,10 @@ void print(const Ranking& ranking, const Model& model) {
     const Ranked& first = ranking.ranked.front();
     const ModelObjective& objective = ranking.studies.front().objective(o);
     if (swept)
-      fmt::print("\nscores of {}\n{}", objective.name, points_table(ranking, o));
+      fmt::print("\nscores of {}\n{}", objective.name, to_text(points_table(ranking, o)));
     else
       fmt::print("\n{} = {}{}\n{}", objective.name, told(first.at.values[o], objective.unit),
-                 told_unit(objective.unit), ranking_table(ranking.studies.front(), first, o));
+                 told_unit(objective.unit), to_text(ranking_table(ranking.studies.front(), first, o)));
   }
   if (!ranking.notes.empty()) fmt::print("\n");
   for (const std::string& text : ranking.notes) fmt::print("{}\n", text);
@@ -218,8 +221,43 @@ Chart chart_of(const Ranking& ranking, const Model& model) {
   return chart;
 }
 
+PagePart part_of(const Ranking& ranking, const Model& model, const RankRequest& request) {
+  PagePart part;
+  part.title = fmt::format("Ranking: {}", model.name);
+  part.html = paragraph(
+      "Which parameters matter. The score of a parameter b for an objective E is (dE/db) |b/E|: the relative "
+      "change of the objective for a small relative change of the parameter. Derivatives are exact.");
+  part.html += notices(ranking.notes);
+  const Chart chart = chart_of(ranking, model);
+  for (std::size_t o = 0; o < ranking.objectives.size(); ++o) {
+    const ModelObjective& objective = ranking.studies.front().objective(o);
+    const bool swept = ranking.points.parameter >= 0;
+    const std::string heading = swept ? objective.name
+                                      : fmt::format("{} = {}{}", objective.name,
+                                                    told(ranking.ranked.front().at.values[o], objective.unit),
+                                                    told_unit(objective.unit));
+    const TextTable table =
+        swept ? points_table(ranking, o) : ranking_table(ranking.studies.front(), ranking.ranked.front(), o);
+    part.html += subsection(heading, side_by_side({table_html(table, swept ? "Scores" : ""),
+                                                   to_html(Chart{"", {chart.panels[o]}, 1})}));
+  }
+  part.html +=
+      settings_html({{"model file", request.file},
+                     {"objectives", request.of},
+                     {"parameters", request.wrt.empty() ? "all plain numbers of [parameters]" : request.wrt},
+                     {"operating points", request.sweep},
+                     {"replaced", comma_list(request.set)},
+                     {"end of the run", request.fixed_end_time ? "taken as fixed" : ""},
+                     {"derivatives", ranking.ranked.front().at.method}});
+  nlohmann::ordered_json data = to_json(ranking, model, request);
+  data["part"] = "ranking";
+  part.data = json_text(data);
+  return part;
+}
+
 void rank(const RankRequest& request) {
   const StudyOptions options = study_options_of(tellegen_rank, request);
+  check_study_report(tellegen_rank, request.page, request.file);
   if (!request.plot.empty()) check_writable({tellegen_rank, "--plot"}, request.plot, {".svg", ".png"});
   Model model = read_study_model(tellegen_rank, request);
   Ranking ranking;
@@ -262,9 +300,11 @@ void rank(const RankRequest& request) {
       throw command_fault(tellegen_rank, "T402", error.what());
     }
   }
+  if (!request.page.report.empty())
+    write_study_report(tellegen_rank, request.page, network_part(model), part_of(ranking, model, request));
   if (!write_json(tellegen_rank, request, json_text(to_json(ranking, model, request)))) {
     print(ranking, model);
-    for (const std::string& file : {request.plot, request.json})
+    for (const std::string& file : {request.plot, request.page.report, request.json})
       if (!file.empty()) fmt::print("wrote {}\n", file);
   }
   hold_strictly(request, ranking.warnings);
@@ -290,6 +330,7 @@ void add_rank(CLI::App& command) {
   command.add_option("--plot", r.plot, "bars, or curves over the operating points")
       ->type_name("F.svg|F.png")
       ->group("Where to write");
+  add_study_report_options(command, r.page);
   command.callback([request] {
     request->wants_json = request->json_option->count() > 0;
     rank(*request);

@@ -39,7 +39,7 @@ Page read_page(const std::string& file) {
   if (!page || page->parts.empty())
     throw command_fault(
         tellegen_report, "T672", fmt::format("'{}' is not a report of this program", file),
-        {"it takes pages that estimate, calibrate or report have written with --report or --output"});
+        {"it takes pages that estimate, calibrate, sweep, rank, optimize or report have written"});
   return *page;
 }
 
@@ -154,7 +154,7 @@ void report(const ReportRequest& request) {
 void add_report(CLI::App& command) {
   auto request = std::make_shared<ReportRequest>();
   ReportRequest& r = *request;
-  command.add_option("PAGES", r.pages, "reports that estimate and calibrate have written")
+  command.add_option("PAGES", r.pages, "reports that estimate, calibrate, sweep, rank and optimize have written")
       ->required()
       ->type_name("F.html");
   command.add_option("--output", r.output, "the page that has all of them")->required()->type_name("F.html");

@@ -16,7 +16,9 @@
 #include "cli/ranks.h"
 #include "cli/sweep_axes.h"
 #include "cli/sweep_report.h"
+#include "cli/sweep_requirement.h"
 #include "cli/text.h"
+#include "cli/twin_report.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/netlist/netlist.h"
 #include "tellegen/results/atomic_file.h"
@@ -33,8 +35,9 @@ constexpr double most_samples = 1e8;
 struct SweepRequest {
   std::string file, of, outputs, design, output, plot, json, stop, step, method;
   std::vector<std::string> vary, set;
-  std::string samples, trajectories, jobs;
+  std::string samples, trajectories, jobs, require;
   std::uint64_t seed = 1;
+  StudyReportRequest page;
   bool resume = false, restart = false, wants_json = false, interpret = false;
 };
 
@@ -44,6 +47,8 @@ struct SweepPlan {
   Fingerprints study;
   fs::path journal;
   SweepReport report;
+  PagePart network;  // for a page
+  std::shared_ptr<SweepRequirement> requirement;
 };
 
 ModelError wrong_design(const std::string& message, std::vector<std::string> details = {}) {
@@ -113,6 +118,7 @@ void check_targets(const SweepRequest& request) {
   check_writable({tellegen_sweep, "--output"}, request.output, {".csv"});
   if (!request.plot.empty()) check_writable({tellegen_sweep, "--plot"}, request.plot, {".svg", ".png"});
   if (!request.json.empty()) check_writable({tellegen_sweep, "--json"}, request.json, {".json"});
+  check_study_report(tellegen_sweep, request.page, request.file);
   std::error_code ignored;
   if (fs::equivalent(request.output, request.file, ignored))
     throw command_fault(tellegen_sweep, "T402", fmt::format("--output would replace '{}'", request.file),
@@ -154,6 +160,7 @@ SweepPlan prepare(const SweepRequest& request, const Ranks& ranks) {
   Model model = ranks.first() ? read_model_file(request.file, reading) : plan.task.read();
   report.model = model.name;
   report.file = request.file;
+  if (ranks.first() && !request.page.report.empty()) plan.network = network_part(model);
   report.axes = plan.task.axes = axes_of(model, vary);
   plan.task.objectives = split_list(request.of);
   plan.task.outputs = split_list(request.outputs);
@@ -162,6 +169,9 @@ SweepPlan prepare(const SweepRequest& request, const Ranks& ranks) {
     throw command_fault(tellegen_sweep, "T587",
                         "nothing to evaluate: the model has neither objectives nor outputs",
                         {"give --outputs: variables and formulas, \"n3.v, r1.i*2\""});
+  if (!request.require.empty())
+    plan.requirement =
+        std::make_shared<SweepRequirement>(request.require, model, report.axes, report.columns);
   report.samples = samples_of(request, report.design, report.axes);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   report.jobs = request.jobs.empty() ? std::max(1, cores / ranks.on_this_machine()) : std::stoi(request.jobs);
@@ -227,6 +237,19 @@ void run(const SweepPlan& plan, const std::vector<std::size_t>& pending, Journal
   }
 }
 
+Settings settings_of(const SweepRequest& request, const SweepReport& report) {
+  return {{"model file", request.file},
+          {"varied", comma_list(request.vary)},
+          {"replaced", comma_list(request.set)},
+          {"required", request.require},
+          {"design", std::string(design_name(report.design))},
+          {"random generator's seed", report.design == Design::grid ? "" : std::to_string(report.seed)},
+          {"end of each run", request.stop.empty() ? "as the model says" : request.stop},
+          {"step", request.step.empty() ? "as the model says" : request.step},
+          {"method", request.method.empty() ? "as the model says" : request.method},
+          {"table of all samples", request.output}};
+}
+
 void write_results(const SweepRequest& request, const JournalContents& all, SweepPlan& plan) {
   SweepReport& report = plan.report;
   const std::size_t rows = report.samples.rows(), width = report.columns.size();
@@ -235,6 +258,15 @@ void write_results(const SweepRequest& request, const JournalContents& all, Swee
   for (const JournalEntry& entry : all.entries) {
     report.status[entry.sample] = entry.status;
     for (std::size_t k = 0; k < width; ++k) report.results[k][entry.sample] = entry.values[k];
+  }
+  if (plan.requirement) {
+    report.required = plan.requirement->text();
+    for (std::size_t r = 0; r < rows; ++r) {
+      std::vector<double> results;
+      for (std::size_t k = 0; k < width; ++k) results.push_back(report.results[k][r]);
+      report.missed.push_back(report.status[r].empty() &&
+                              !plan.requirement->met(report.samples.row(r), results));
+    }
   }
   SampleTable table;
   for (const Axis& axis : report.axes) {
@@ -251,6 +283,8 @@ void write_results(const SweepRequest& request, const JournalContents& all, Swee
     for (std::size_t k = 0; k < width; ++k) table.values.push_back(report.results[k][r]);
   }
   table.status = report.status;
+  for (std::size_t r = 0; r < report.missed.size(); ++r)
+    if (report.missed[r]) table.status[r] = "misses " + report.required;
   try {
     write_csv(request.output, table);
     report.written.push_back(request.output);
@@ -265,6 +299,11 @@ void write_results(const SweepRequest& request, const JournalContents& all, Swee
     }
   } catch (const std::runtime_error& error) {
     throw command_fault(tellegen_sweep, "T402", error.what());
+  }
+  if (!request.page.report.empty()) {
+    write_study_report(tellegen_sweep, request.page, plan.network,
+                       sweep_part(report, settings_of(request, report)));
+    report.written.push_back(request.page.report);
   }
 }
 
@@ -373,6 +412,13 @@ void add_sweep(CLI::App& command) {
                   "variables and formulas, taken at the end of each run: \"n3.v, r1.i*2\"")
       ->type_name("LIST")
       ->group(how);
+  command
+      .add_option(
+          "--require", r.require,
+          "what a sample must meet, in results, what varies and parameters, SI: \"torque >= 0.98*T_ref\"; "
+          "one that does not is marked")
+      ->type_name("CONDITION")
+      ->group(how);
   command.add_option("--set", r.set, "replace a parameter in all samples: --set R1=2ohm; once for each")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false)
@@ -394,6 +440,7 @@ void add_sweep(CLI::App& command) {
       ->required()
       ->group(where);
   command.add_option("--plot", r.plot, "curves, clouds or bars")->type_name("F.svg|F.png")->group(where);
+  add_study_report_options(command, r.page);
   auto* json = command.add_option("--json", r.json, "summary for machines, to a file or standard output")
                    ->type_name("[F.json]")
                    ->expected(0, 1)

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cli/text.h"
+#include "tellegen/results/heat_map.h"
 #include "tellegen/results/table.h"
 
 namespace tellegen {
@@ -18,17 +19,17 @@ std::string interval_text(const SobolIndex::Interval& interval) {
   return fmt::format("{} to {}", brief_number(interval.low, 3), brief_number(interval.high, 3));
 }
 
-std::string range_table(const SweepReport& report) {
+TextTable range_table(const SweepReport& report) {
   TextTable table{{"result", "unit", "lowest", "mean", "highest", "deviation"}, {}};
   for (std::size_t k = 0; k < report.columns.size(); ++k) {
     const SampleSummary s = summary_of(report.results[k]);
     table.rows.push_back({report.columns[k].name, report.columns[k].unit, brief_number(s.lowest, 6),
                           brief_number(s.mean, 6), brief_number(s.highest, 6), brief_number(s.deviation)});
   }
-  return to_text(table);
+  return table;
 }
 
-std::string index_table(const SweepReport& report) {
+TextTable index_table(const SweepReport& report) {
   TextTable table;
   const auto row = [&](std::size_t k, std::size_t c, std::vector<std::string> cells) {
     cells.insert(cells.begin(), {c == 0 ? report.columns[k].name : "", report.axes[c].name});
@@ -56,7 +57,7 @@ std::string index_table(const SweepReport& report) {
       for (std::size_t c = 0; c < correlations.size(); ++c) row(k, c, {brief_number(correlations[c])});
     }
   }
-  return table.rows.empty() ? "" : to_text(table);
+  return table;
 }
 
 Json indices_json(const SweepReport& report, std::size_t k) {
@@ -107,7 +108,7 @@ std::vector<std::pair<std::string, std::size_t>> failures(const SweepReport& rep
 
 ChartPanel bar_panel(const SweepReport& report, std::size_t k) {
   const ResultColumn& column = report.columns[k];
-  ChartPanel panel{ChartPanel::What::bars, "", "part of the variance of " + column.name, false, {}, {}};
+  ChartPanel panel{ChartPanel::What::bars, "", "fraction of the variance of " + column.name, false, {}, {}};
   for (const Axis& axis : report.axes) panel.names.push_back(axis.name);
   if (report.design == Design::morris) {
     panel.y_label = "effect on " + with_unit(column.name, column.unit);
@@ -178,6 +179,10 @@ std::size_t SweepReport::failed() const {
   return status.size() - static_cast<std::size_t>(std::count(status.begin(), status.end(), ""));
 }
 
+std::size_t SweepReport::missing() const {
+  return static_cast<std::size_t>(std::count(missed.begin(), missed.end(), true));
+}
+
 std::string_view design_name(Design design) {
   switch (design) {
     case Design::grid:
@@ -193,8 +198,8 @@ std::string_view design_name(Design design) {
 }
 
 std::string sweep_tables(const SweepReport& report) {
-  const std::string indices = index_table(report);
-  return range_table(report) + (indices.empty() ? "" : "\n" + indices);
+  const TextTable indices = index_table(report);
+  return to_text(range_table(report)) + (indices.rows.empty() ? "" : "\n" + to_text(indices));
 }
 
 std::string sweep_brief(const SweepReport& report) {
@@ -205,6 +210,9 @@ std::string sweep_brief(const SweepReport& report) {
   if (report.ranks > 1) text += fmt::format(" on {} ranks", report.ranks);
   if (report.resumed > 0) text += fmt::format(", {} from before", report.resumed);
   text += "\n";
+  if (report.missing() > 0)
+    text +=
+        fmt::format("{} of {} samples miss {}\n", report.missing(), report.samples.rows(), report.required);
   if (report.failed() == 0) return text;
   text += fmt::format("{} of {} samples failed\n", report.failed(), report.samples.rows());
   const auto reasons = failures(report);
@@ -222,6 +230,8 @@ nlohmann::ordered_json to_json(const SweepReport& report) {
             {"seed", report.seed},
             {"samples", report.samples.rows()},
             {"failed", report.failed()},
+            {"required", report.required},
+            {"missed", report.missing()},
             {"resumed", report.resumed},
             {"seconds", report.seconds},
             {"jobs", report.jobs},
@@ -247,6 +257,103 @@ nlohmann::ordered_json to_json(const SweepReport& report) {
     reasons.push_back({{"status", status}, {"samples", count}});
   json["written"] = report.written;
   return json;
+}
+
+namespace {
+
+// A result over a grid of two parameters.
+HeatMap map_of(const SweepReport& report, std::size_t k) {
+  const std::size_t along = report.axes[1].values.size() > report.axes[0].values.size() ? 1 : 0;
+  const Axis &x = report.axes[along], &y = report.axes[1 - along];
+  HeatMap map;
+  map.title = with_unit(report.columns[k].name, report.columns[k].unit);
+  map.x_label = with_unit(x.name, x.unit);
+  map.y_label = with_unit(y.name, y.unit);
+  const auto sorted = [](std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
+  };
+  const std::vector<double> columns = sorted(x.values), rows = sorted(y.values);
+  for (const double value : columns) map.x.push_back(brief_number(value, 4));
+  for (std::size_t r = rows.size(); r-- > 0;) map.y.push_back(brief_number(rows[r], 4));
+  map.z.assign(columns.size() * rows.size(), std::nan(""));
+  map.marked.assign(report.missed.empty() ? 0 : map.z.size(), false);
+  map.mark_name = "misses " + report.required;
+  for (std::size_t s = 0; s < report.samples.rows(); ++s) {
+    const auto sample = report.samples.row(s);
+    const auto place = [](const std::vector<double>& values, double value) {
+      return static_cast<std::size_t>(std::lower_bound(values.begin(), values.end(), value) - values.begin());
+    };
+    const std::size_t c = place(columns, sample[along]), r = place(rows, sample[1 - along]);
+    const std::size_t at = (rows.size() - 1 - r) * columns.size() + c;
+    map.z[at] = report.results[k][s];
+    if (!report.missed.empty()) map.marked[at] = report.missed[s];
+  }
+  return map;
+}
+
+TextTable axes_table(const SweepReport& report) {
+  TextTable table{{"parameter", "unit", "lowest", "highest", "values"}, {}};
+  for (const Axis& axis : report.axes) {
+    const auto [low, high] = axis.values.empty()
+                                 ? std::pair(axis.lower, axis.upper)
+                                 : std::pair(*std::min_element(axis.values.begin(), axis.values.end()),
+                                             *std::max_element(axis.values.begin(), axis.values.end()));
+    table.rows.push_back({axis.name, axis.unit, brief_number(low, 6), brief_number(high, 6),
+                          axis.values.empty() ? (axis.log ? "uniform in the logarithm" : "uniform")
+                                              : std::to_string(axis.values.size())});
+  }
+  return table;
+}
+
+}  // namespace
+
+PagePart sweep_part(const SweepReport& report, const Settings& settings) {
+  PagePart part;
+  part.title = fmt::format("Sweep: {}", report.model);
+  part.html = paragraph(fmt::format("{} samples of {} {}, design: {}.", report.samples.rows(),
+                                    report.axes.size(), report.axes.size() == 1 ? "parameter" : "parameters",
+                                    design_name(report.design)));
+  std::vector<std::string> notes;
+  if (!report.required.empty())
+    notes.push_back(
+        fmt::format("{} of {} samples miss {}", report.missing(), report.samples.rows(), report.required));
+  if (report.failed() > 0) {
+    notes.push_back(fmt::format("{} of {} samples failed", report.failed(), report.samples.rows()));
+    for (const auto& [reason, count] : failures(report))
+      notes.push_back(fmt::format("{} x {}", count, reason));
+    if (notes.size() > 7) notes.resize(7);
+  }
+  part.html += notices(notes);
+  part.html += side_by_side(
+      {table_html(range_table(report), "Results"), table_html(axes_table(report), "What varies")});
+  if (report.failed() < report.samples.rows()) {
+    Chart chart = sweep_chart(report);
+    constexpr std::size_t most = 24;  // panels: a page that is still read
+    if (chart.panels.size() > most) {
+      part.html +=
+          paragraph(fmt::format("The first {} of {} pictures are shown.", most, chart.panels.size()));
+      chart.panels.resize(most);
+    }
+    const bool map = report.design == Design::grid && report.axes.size() == 2 &&
+                     std::min(report.axes[0].values.size(), report.axes[1].values.size()) >= 3;
+    if (map) {
+      std::vector<std::string> maps;
+      for (std::size_t k = 0; k < std::min(most, report.columns.size()); ++k)
+        maps.push_back(to_html(map_of(report, k)));
+      part.html += side_by_side(maps);
+    }
+    const bool few = std::all_of(chart.panels.begin(), chart.panels.end(),
+                                 [](const ChartPanel& panel) { return panel.series.size() <= 12; });
+    if (!map || few) part.html += to_html(chart);
+  }
+  part.html += table_html(index_table(report), "Which parameters matter");
+  part.html += settings_html(settings);
+  nlohmann::ordered_json data = to_json(report);
+  data["part"] = "sweep";
+  part.data = json_text(data);
+  return part;
 }
 
 Chart sweep_chart(const SweepReport& report) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/study_report.h"
 #include "tellegen/estimate/calibrate.h"
 #include "tellegen/estimate/estimate.h"
 #include "tellegen/results/html.h"
@@ -16,6 +17,7 @@ namespace tellegen {
 // The command line as it was typed.
 struct TwinReportRequest {
   std::string report, title, show, truth;
+  Settings settings{};  // what the page was made with
 };
 
 void add_estimate_report_options(CLI::App& command, TwinReportRequest& request);
@@ -35,9 +37,10 @@ PagePart network_part(const Model& model);
 PagePart estimate_part(const Model& model, const Record& record, const Estimate& estimate,
                        const TwinReportRequest& request);
 
-// The way of each number to where it ended, stage by stage. A truth is a model file whose numbers are right.
+// Measured and calculated readings, residuals and their spectrum; the parameters of each stage, which of them
+// are hard to tell apart, and their way to where they ended. A truth is a model file whose numbers are right.
 PagePart calibration_part(const Record& record, const CalibrationResult& result,
-                          const TwinReportRequest& request);
+                          const TwinReportRequest& request, const SimulationOptions& integration);
 
 // Writes network and part; throws ModelError (T402).
 void write_twin_report(std::string_view command, const TwinReportRequest& request, const Model& model,

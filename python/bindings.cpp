@@ -13,11 +13,15 @@
 #include <memory>
 #include <optional>
 
+#include "cli/model_drawing.h"
 #include "tellegen/deploy/c_export.h"
 #include "tellegen/equations/system.h"
 #include "tellegen/estimate/twin.h"
 #include "tellegen/graph/faults.h"
+#include "tellegen/identify/identify.h"
+#include "tellegen/model/csv_header.h"
 #include "tellegen/model/units.h"
+#include "tellegen/results/figure.h"
 #include "tellegen/simulate/stop.h"
 #include "tellegen/tellegen.h"
 
@@ -29,6 +33,8 @@ namespace {
 
 using Strings = std::vector<std::string>;
 using Numbers = std::map<std::string, std::variant<double, std::string>>;
+using Files = std::vector<std::filesystem::path>;
+using Columns = std::map<std::string, std::string>;
 
 // A view of numbers that `owner` keeps; `width` 0: one dimension.
 py::array view(const std::vector<double>& values, std::size_t width, const py::object& owner) {
@@ -82,13 +88,28 @@ class PyModel {
       const auto at = entry.find('=');
       options_.overrides.emplace_back(entry.substr(0, at), entry.substr(at + 1));
     }
+    options_.notes = &notes;
     model_ = read();
+    options_.notes = nullptr;  // once
   }
+  Strings notes;
 
   Model read() const {
-    return text_ ? read_model_text(*text_, file_, options_) : read_any_model(file_, options_);
+    return text_ ? read_model_text(*text_, file_, options_) : read_any_model(file_, options_, options_.notes);
   }
   const Model& model() const { return model_; }
+
+  // The columns that are given go before [columns] of the model file.
+  Record record(const Model& model, const Files& files, const Columns& columns) const {
+    TableOptions format;
+    format.is_unit = is_header_unit;
+    ColumnNames names;
+    for (const auto& [name, column] : columns) names.push_back({name, column});
+    if (!text_)
+      for (ColumnName& entry : columns_section(file_))
+        if (!columns.contains(entry.name)) names.push_back(std::move(entry));
+    return read_record(model, DataSource(files, format, std::move(names)), record_options(model));
+  }
 
   SimulationResult simulate(const SimulateSettings& settings, const Numbers& set, Listener listener) {
     const std::string key = settings.key(set);
@@ -393,6 +414,7 @@ PYBIND11_MODULE(_tellegen, m) {
   py::class_<PyModel>(m, "Model")
       .def(py::init<std::optional<std::filesystem::path>, std::optional<std::string>, Strings>())
       .def_property_readonly("name", [](const PyModel& self) { return self.model().name; })
+      .def_readonly("notes", &PyModel::notes)
       .def_property_readonly("components",
                              [](const PyModel& self) {
                                Strings names;
@@ -492,19 +514,48 @@ PYBIND11_MODULE(_tellegen, m) {
              return py::make_tuple(columns, values, status);
            })
       .def("calibrate",
-           [](const PyModel& self, const std::filesystem::path& file, int starts) {
+           [](const PyModel& self, const Files& files, const Columns& columns, int starts) {
              std::optional<CalibrationResult> result;
              {
                py::gil_scoped_release free;
                const Model model = self.read();
                CalibrationOptions options = calibration_options();
                options.starts = starts;
-               result = calibrate(model, read_record(model, file), model.calibration, options);
+               result = calibrate(model, self.record(model, files, columns), model.calibration, options);
              }
              return calibration_of(*result);
            })
+      .def("identify",
+           [](const PyModel& self, const Files& files, const Columns& columns) {
+             std::optional<Identification> found;
+             {
+               py::gil_scoped_release free;
+               const Model model = self.read();
+               std::vector<int> unknowns;
+               for (std::size_t k = 0; k < model.unknowns.size(); ++k)
+                 if (model.unknowns[k].varies == ModelUnknown::Varies::constant)
+                   unknowns.push_back(static_cast<int>(k));
+               if (unknowns.empty())
+                 throw ModelError({{"identify", 0},
+                                   "T611",
+                                   "nothing is asked for",
+                                   {"name the parameters to find in [unknowns] of the model"}});
+               found = identify(model, self.record(model, files, columns), unknowns, {});
+             }
+             if (!found->failure.empty()) throw std::runtime_error(found->failure);
+             py::dict result = calibration_of(found->fit);
+             result["good"] = found->good() && found->consistent();
+             for (const std::string& text : found->misfit) result["warnings"].cast<py::list>().append(text);
+             result["relations"] = found->equations;
+             return result;
+           })
+      .def("drawing",
+           [](const PyModel& self) {
+             const DrawnNetwork network = drawn_network(self.model());
+             return network.edges.size() > most_drawn_edges ? std::string() : to_svg(network, true);
+           })
       .def("estimate",
-           [](const PyModel& self, const std::filesystem::path& file, const std::string& estimator,
+           [](const PyModel& self, const Files& files, const Columns& columns, const std::string& estimator,
               bool smooth, const py::object& progress) {
              Listener listener(progress);
              py::gil_scoped_release free;
@@ -513,7 +564,7 @@ PYBIND11_MODULE(_tellegen, m) {
              options.estimator = estimator;
              options.smooth = smooth;
              options.progress = [&](double fraction) { listener(fraction); };
-             return judged_estimate(model, read_record(model, file), options);
+             return judged_estimate(model, self.record(model, files, columns), options);
            })
       .def("export_c", [](const PyModel& self, const std::string& name, double step,
                           const std::string& method, const Strings& outputs) {
@@ -541,6 +592,22 @@ PYBIND11_MODULE(_tellegen, m) {
     return quantity->si;
   });
   m.def("from_si", [](double value, const std::string& unit) { return units().from_si(value, unit); });
+  // Lines are (name, x, y), a band is (name, x, low, high) or nothing.
+  using Line = std::tuple<std::string, std::vector<double>, std::vector<double>>;
+  using Band = std::tuple<std::string, std::vector<double>, std::vector<double>, std::vector<double>>;
+  m.def("figure", [](const std::string& title, const std::string& x_label, const std::vector<Line>& lines,
+                     const std::optional<Band>& band) {
+    Figure figure;
+    figure.title = title;
+    figure.x_label = x_label;
+    int colour = 0;
+    for (const auto& [name, x, y] : lines)
+      figure.lines.push_back({FigureLine::Look::line, name, x, y, colour++, false});
+    if (band)
+      figure.bands.push_back(
+          {std::get<0>(*band), std::get<1>(*band), std::get<2>(*band), std::get<3>(*band), 0});
+    return to_svg(figure, true);
+  });
   m.def("latin_hypercube",
         [](const std::vector<std::pair<double, double>>& ranges, std::size_t samples, std::uint64_t seed) {
           std::vector<Axis> axes;

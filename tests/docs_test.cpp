@@ -290,11 +290,13 @@ TEST(Docs, the_readmes_of_the_models_tell_how_to_run_them) {
 TEST(Docs, links_lead_somewhere) {
   const std::regex pattern(R"(\]\(([^)#:]+)(#[^)]*)?\))");
   for (const std::string name :
-       {"README.md",        "CONTRIBUTING.md",     "docs/tutorial.md",   "docs/model-file.md",
-        "docs/errors.md",   "docs/theory.md",      "docs/realtime.md",   "docs/architecture.md",
-        "docs/library.md",  "docs/netlists.md",    "docs/studies.md",    "docs/equations.md",
-        "docs/twin.md",     "docs/stacks.md",      "docs/machines.md",   "docs/gallery.md",
-        "docs/identify.md", "docs/log-to-twin.md", "docs/mechanisms.md", "docs/magnetic-circuits.md"}) {
+       {"README.md",           "CONTRIBUTING.md",      "docs/tutorial.md",
+        "docs/model-file.md",  "docs/errors.md",       "docs/theory.md",
+        "docs/realtime.md",    "docs/architecture.md", "docs/library.md",
+        "docs/netlists.md",    "docs/studies.md",      "docs/equations.md",
+        "docs/twin.md",        "docs/stacks.md",       "docs/machines.md",
+        "docs/gallery.md",     "docs/identify.md",     "docs/python.md",
+        "docs/log-to-twin.md", "docs/mechanisms.md",   "docs/magnetic-circuits.md"}) {
     const std::string text = page(name);
     for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
       EXPECT_TRUE(fs::exists((root / name).parent_path() / (*at)[1].str())) << name << ": " << (*at)[0];

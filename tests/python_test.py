@@ -1,10 +1,16 @@
 """Runs the examples of docs/python.md, and what they leave out. Usage: python_test.py SOURCE_FOLDER"""
+import ast
+import base64
+import importlib.util
+import inspect
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 
 import numpy
 
@@ -123,8 +129,149 @@ class Models(unittest.TestCase):
         self.assertIn("discharge.c", files)
         self.assertTrue(os.path.exists("exported/main.c"))
 
-    def test_pictures_of_notebooks(self):
-        self.assertIn("<polyline", tellegen.Model("discharge.toml").simulate()._repr_html_())
+    def test_records_are_identified_and_their_columns_named(self):
+        heater = os.path.join(root, "models", "identification", "thermal.toml")
+        found = tellegen.Model(heater).identify(os.path.join(root, "models", "identification", "thermal.csv"))
+        for name, value in {"R_wh": 0.2, "R_ha": 0.6, "C_w": 400.0, "C_h": 3000.0}.items():
+            self.assertLess(abs(found[name] - value), 4 * found.deviations[name], name)
+        self.assertTrue(found.good)
+        with open("other.csv", "w", encoding="utf-8") as file:
+            file.write("t;Gehaeuse;Q\n" + "".join(f"{t};{300 + 0.01 * t};20\n" for t in range(30)))
+        heater = tellegen.Model("heater.toml")
+        with self.assertRaises(tellegen.ModelError) as caught:
+            heater.estimate("other.csv")
+        self.assertEqual(caught.exception.faults[0]["code"], "T591")
+        self.assertEqual(len(heater.estimate("other.csv", columns={"T_case": "Gehaeuse"})), 30)
+        with self.assertRaises(tellegen.ModelError):
+            tellegen.Model("discharge.toml").identify("other.csv")
+
+    def test_a_function_serves_optimisers(self):
+        f = tellegen.Model("discharge.toml").function("v_end", ["R", "C"])
+        value, slope = f.value_and_gradient(f.nominal)
+        self.assertEqual(f(f.nominal), value)
+        numpy.testing.assert_array_equal(f.gradient(f.nominal), slope)
+        self.assertEqual((numpy.ndim(value), slope.shape), (0, (2,)))
+        x = f.nominal.copy()
+        f.value_and_gradient(x)
+        x *= 2.0  # optimisers change their vectors in place
+        self.assertNotEqual(f(x), value)
+        if importlib.util.find_spec("scipy"):
+            from scipy.optimize import minimize
+
+            goal = tellegen.Model("discharge.toml").function("v_end", ["R"])
+            found = minimize(lambda x: ((goal(x) - 0.5) ** 2, 2 * (goal(x) - 0.5) * goal.gradient(x)), goal.nominal, jac=True,
+                             bounds=[(100.0, 1e4)], options={"ftol": 1e-15})
+            self.assertAlmostEqual(found.x[0], 1442.7, delta=1.0)
+
+
+class Notebooks(unittest.TestCase):
+    def svg(self, text):
+        return xml.etree.ElementTree.fromstring(text)
+
+    def test_a_model_is_drawn(self):
+        picture = tellegen.Model("discharge.toml")._repr_svg_()
+        self.svg(picture)
+        for name in (">r1<", ">c1<"):
+            self.assertIn(name, picture)
+        large = "[components]\nr = { kind = 'electrical.resistor', count = 100, p = 'n[i]', n = 'n[i-1]', R = 1 }\n"
+        self.assertIsNone(tellegen.Model(text=large + "g = { kind = 'electrical.ground', p = 'n[0]' }")._repr_svg_())
+
+    def test_runs_and_estimates_are_drawn(self):
+        heater = tellegen.Model("heater.toml")
+        run = heater.simulate(outputs=["case.T", "core.T"])
+        page = run._repr_html_()
+        pictures = re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+        self.assertEqual(len(pictures), 2)
+        self.assertIn("class=\"line s0\"", base64.b64decode(pictures[0]).decode())
+        self.svg(base64.b64decode(pictures[0]))
+        with open("drawn.csv", "w", encoding="utf-8") as file:
+            file.write("t,T_case,Q\n" + "".join(f"{t:g},{T:.3f},20\n" for t, T in zip(run.t, run["case.T"])))
+        page = heater.estimate("drawn.csv")._repr_html_()
+        pictures = re.findall(r'base64,([^"]+)"', page)
+        self.assertIn("class=\"band", base64.b64decode(pictures[0]).decode())
+
+    def test_results_are_tables(self):
+        model = tellegen.Model("discharge.toml")
+        for shown, part in ((model.sensitivity("v_end", ["R"]), "d/d R"),
+                            (model.sweep({"R": [1e3, 2e3]}, outputs="c1.v"), "<td>2000</td>")):
+            self.assertIn(part, shown._repr_html_())
+        self.assertIn("R_wh", tellegen.Calibration({"parameters": [{"name": "R_wh<", "unit": "mK/W", "before": 1.0, "value": 2.0,
+                                                                    "deviation": 0.1}],
+                                                    "good": True, "warnings": ["a < b"], "failures": []})._repr_html_())
+        html = tellegen.Calibration({"parameters": [{"name": "R_wh<", "unit": "mK/W", "before": 1.0, "value": 2.0, "deviation": 0.1}],
+                                     "good": True, "warnings": ["a < b"], "failures": []})._repr_html_()
+        for part in ("R_wh&lt;", "<td>2000</td>", "<td>1e+02</td>", "a &lt; b"):
+            self.assertIn(part, html)
+
+
+class Stubs(unittest.TestCase):
+    """tellegen/__init__.pyi says what the module has: the same classes, methods, parameters, defaults and attributes."""
+
+    def setUp(self):
+        folder = os.path.dirname(tellegen.__file__)
+        self.assertTrue(os.path.exists(os.path.join(folder, "py.typed")))
+        with open(os.path.join(folder, "__init__.pyi"), encoding="utf-8") as file:
+            self.stub = {node.name: node for node in ast.parse(file.read()).body if isinstance(node, ast.ClassDef)}
+
+    def members(self, name):
+        methods, attributes = {}, set()
+        node = self.stub[name]
+        for base in node.bases:
+            if base.id in self.stub:
+                inherited, more = self.members(base.id)
+                methods.update(inherited)
+                attributes |= more
+        for item in node.body:
+            if isinstance(item, ast.FunctionDef):
+                if any(getattr(d, "id", "") == "property" for d in item.decorator_list):
+                    attributes.add(item.name)
+                else:
+                    methods[item.name] = item.args
+            elif isinstance(item, ast.AnnAssign):
+                attributes.add(item.target.id)
+        return methods, attributes
+
+    def test_every_class_and_method_is_there_with_its_parameters(self):
+        self.assertEqual(sorted(name for name in self.stub if not name.startswith("_")), sorted(tellegen.__all__))
+        for name in tellegen.__all__:
+            methods, attributes = self.members(name)
+            kind = getattr(tellegen, name)
+            real = {member for member, value in inspect.getmembers(kind, inspect.isfunction)
+                    if not member.startswith("_") or member in ("__init__", "__getitem__", "__contains__", "__len__", "__call__")}
+            self.assertEqual(set(methods), real, name)
+            for method, stub in methods.items():
+                signature = inspect.signature(getattr(kind, method)).parameters
+                self.assertEqual([a.arg for a in stub.args], list(signature), f"{name}.{method}")
+                defaults = [p.default for p in signature.values() if p.default is not inspect.Parameter.empty]
+                self.assertEqual([ast.literal_eval(d) for d in stub.defaults], defaults, f"{name}.{method}")
+
+    def test_every_attribute_is_there(self):
+        model, heater = tellegen.Model("discharge.toml"), tellegen.Model("heater.toml")
+        run = heater.simulate()
+        with open("stub.csv", "w", encoding="utf-8") as file:
+            file.write("t,T_case,Q\n" + "".join(f"{t},{300 + 0.01 * t},20\n" for t in range(20)))
+        with open("discharge.toml", encoding="utf-8") as file:
+            design = file.read() + "[design]\nvariables = { R = [500, 2000] }\nminimize = 'v_end'\n"
+        things = [model, run, model.sensitivity("v_end"), model.function("v_end", ["R"]), tellegen.Twin(heater),
+                  model.sweep({"R": [1.0]}, outputs="c1.v"), heater.estimate("stub.csv"), tellegen.Model(text=design).optimize(),
+                  tellegen.Calibration({"parameters": [], "good": True, "warnings": [], "failures": []}), tellegen.ModelError([])]
+        self.assertEqual(sorted(type(thing).__name__ for thing in things), sorted(tellegen.__all__))
+        for thing in things:
+            _, attributes = self.members(type(thing).__name__)
+            real = {name for name in dir(thing) if not name.startswith("_") and not callable(getattr(thing, name))}
+            self.assertEqual(attributes, real - {"args"}, type(thing).__name__)
+
+
+class Examples(unittest.TestCase):
+    def test_every_example_runs(self):
+        folder = os.path.join(root, "python", "examples")
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".py"))
+        self.assertGreaterEqual(len(names), 4)
+        around = dict(os.environ, PYTHONPATH=os.path.dirname(os.path.dirname(os.path.abspath(tellegen.__file__))))
+        for name in names:
+            ran = subprocess.run([sys.executable, os.path.join(folder, name)], capture_output=True, text=True, env=around)
+            self.assertEqual(ran.returncode, 0, name + "\n" + ran.stderr)
+            self.assertNotEqual(ran.stdout, "", name)
 
 
 if __name__ == "__main__":

@@ -220,6 +220,43 @@ TEST_F(Records, a_folder_of_own_kinds_is_given_once) {
   EXPECT_EQ(run_program({"check", path("elsewhere/motor.toml"), "--library", path("kinds_of_mine")}).code, 0);
   const Ran listed = run_program({"library", "thermal.plate", "--library", path("kinds_of_mine")});
   EXPECT_NE(listed.out.find("plate.toml"), std::string::npos) << listed.out << listed.err;
+  const Ran all = run_program({"library", "--library", path("kinds_of_mine")});
+  EXPECT_NE(all.out.find("thermal.plate "), std::string::npos) << all.out;
+}
+
+TEST_F(Records, the_worked_answers_of_own_kinds_are_checked) {
+  const std::string kind =
+      "domain = 'electrical'\nedges = { e = ['p', 'n'] }\n[parameters]\nG = { unit = 'S' }\n[equations]\n"
+      "terminal = ['i = G*v']\n[[check]]\ngiven = { G = 2, v = 3 }\nexpect = { t = 1, i = 6 }\n";
+  put(folder / "model.toml",
+      "[components]\nv = { kind = 'electrical.voltage_source', p = 'a', n = 'datum', V = 1 }\n"
+      "g = { kind = 'leak', p = 'a', n = 'datum', G = 1 }\n");
+  fs::create_directories(folder / "kinds");
+  put(folder / "kinds/leak.toml", kind);
+  const Ran model = run_program({"check", path("model.toml")});
+  EXPECT_EQ(model.code, 0) << model.err;
+  EXPECT_NE(model.out.find("1 of leak holds"), std::string::npos) << model.out;
+  const Ran good = run_program({"library", "--check", path("kinds")});
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_NE(good.out.find("1 worked answer of 1 kind holds"), std::string::npos) << good.out;
+
+  put(folder / "kinds/leak.toml", kind + "[[check]]\ngiven = { G = 2, v = 3 }\nexpect = { t = 1, i = 7 }\n");
+  for (const Ran& wrong :
+       {run_program({"check", path("model.toml")}), run_program({"library", "--check", path("kinds")})}) {
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_NE(wrong.err.find("leak.toml:10: T571: kind 'leak' does not give its worked answer 2"),
+              std::string::npos)
+        << wrong.err;
+    EXPECT_NE(wrong.err.find("i = 6 at t = 1 s, and 7 is expected"), std::string::npos) << wrong.err;
+  }
+  // An answer without its time, and one that lacks a parameter.
+  put(folder / "kinds/leak.toml", kind +
+                                      "[[check]]\ngiven = { v = 3 }\nexpect = { t = 1, i = 6 }\n"
+                                      "[[check]]\ngiven = { G = 2, v = 3 }\nexpect = { i = 6 }\n");
+  const Ran both = run_program({"library", "--check", path("kinds")});
+  EXPECT_NE(both.err.find("leak.toml:10: T571"), std::string::npos) << both.err;
+  EXPECT_NE(both.err.find("it has no time"), std::string::npos) << both.err;
+  EXPECT_EQ(run_program({"library", "--check", path("nowhere")}).code, 2);
 }
 
 TEST_F(Records, compare_takes_other_times_more_columns_and_other_units) {

@@ -372,5 +372,56 @@ TEST(Sweep, an_output_that_cannot_be_written_is_told_first) {
   EXPECT_EQ(folder.sweep("charging.toml", words, "none/out.csv").code, 2);
 }
 
+// The example of docs/machines.md against the closed form of its steady state: a salient machine whose
+// voltage is 0.95*300 V/sqrt(3) and, at 600 rad/s, whose current is 40 A; resistances of winding and switch.
+TEST(SweepProgram, a_map_of_torque_marks_what_is_demanded_and_not_given) {
+  const TestFolder folder;
+  const std::string page = get(std::filesystem::path(TELLEGEN_SOURCE_DIR) / "docs/machines.md");
+  const std::string head = "# model: torque-map.toml\n";
+  const auto begin = page.find(head) + head.size();
+  ASSERT_NE(page.find(head), std::string::npos);
+  put(folder / "map.toml", page.substr(begin, page.find("```", begin) - begin));
+  const std::string csv = (folder / "map.csv").string(), html = (folder / "map.html").string();
+  const auto sweep = [&](const std::string& require) {
+    return run_program({"sweep", (folder / "map.toml").string(), "--vary", "speed=100,400,600", "--vary",
+                        "T_ref=5,20,30", "--require", require, "--output", csv, "--report", html, "--json",
+                        (folder / "map.json").string()});
+  };
+  const Ran ran = sweep("torque >= 0.99*T_ref");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("3 of 9 samples miss torque >= 0.99*T_ref"), std::string::npos) << ran.out;
+  EXPECT_EQ(nlohmann::json::parse(get(folder / "map.json")).at("missed"), 3);
+  const std::string table = get(csv);
+  std::vector<std::vector<std::string>> rows;
+  std::stringstream lines(table);
+  for (std::string line; std::getline(lines, line);) {
+    rows.emplace_back();
+    std::stringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+  }
+  ASSERT_EQ(rows.size(), 10u);
+  const auto row = [&](double speed, double torque) {
+    for (const auto& r : rows)
+      if (r[0] != "sample" && std::stod(r[1]) == speed && std::stod(r[2]) == torque) return r;
+    return std::vector<std::string>(9);
+  };
+  // sample, speed, T_ref, torque, i_d, i_q, current, voltage, status
+  EXPECT_NEAR(std::stod(row(400, 20)[4]), -26.4844, 0.1);
+  EXPECT_NEAR(std::stod(row(400, 20)[5]), 22.7556, 0.05);
+  EXPECT_EQ(row(400, 20)[8], "ok");
+  EXPECT_NEAR(std::stod(row(600, 20)[3]), 9.3026, 0.1);
+  EXPECT_NEAR(std::stod(row(600, 20)[6]), 40.0, 0.01);
+  EXPECT_EQ(row(600, 20)[8], "misses torque >= 0.99*T_ref");
+  EXPECT_NE(get(html).find("Crossed: misses torque &gt;= 0.99*T_ref."), std::string::npos);
+
+  for (const auto& [text, what] : {std::pair{"torqe >= T_ref", "did you mean 'torque'?"},
+                                   std::pair{"torque >=", "T588"}, std::pair{"torque", "compares nothing"}}) {
+    const Ran wrong = sweep(text);
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_NE(wrong.err.find("T588"), std::string::npos) << wrong.err;
+    EXPECT_NE(wrong.err.find(what), std::string::npos) << wrong.err;
+  }
+}
+
 }  // namespace
 }  // namespace tellegen

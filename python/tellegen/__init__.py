@@ -8,6 +8,8 @@
 Numbers are in SI; a text such as "30.47 mK/W" may stand wherever a number may. Results are in the units of the model's
 outputs (`run.units`). What is wrong with a model raises ModelError, with every fault.
 """
+import base64
+import html
 import os
 import tempfile
 
@@ -60,7 +62,7 @@ class _Columns:
         return pandas.DataFrame(self.values, index=pandas.Index(self.t, name="t"), columns=self.names)
 
     def _repr_html_(self):
-        return _picture(self.t, self.names, self.units, self.values)
+        return _pictures(self, getattr(self, "deviations", None))
 
 
 class Run(_Columns):
@@ -107,6 +109,13 @@ class Calibration:
     def __getitem__(self, name):
         return self.values[name]
 
+    def _repr_html_(self):
+        notes = "".join(f"<li>{html.escape(text)}</li>" for text in self.failures + self.warnings)
+        return _table(["parameter", "unit", "before", "result", "standard deviation"],
+                      [[p["name"], p["unit"], _told(p["before"], p["unit"]), _told(p["value"], p["unit"]),
+                        f"{p['deviation'] * _scale(p['unit']):.2g}"] for p in self.parameters]) + (
+                            f"<ul>{notes}</ul>" if notes else "")
+
     def __repr__(self):
         found = ", ".join(f"{n} = {v:.6g} +- {self.deviations[n]:.2g}" for n, v in self.values.items())
         return f"<Calibration{'' if self.good else ', doubtful'}: {found}>"
@@ -124,6 +133,11 @@ class Gradient:
         objective, parameter = names
         return self.gradient[self.objectives.index(objective), self.parameters.index(parameter)]
 
+    def _repr_html_(self):
+        return _table(["", "value"] + [f"d/d {name}" for name in self.parameters],
+                      [[name, f"{value:.6g}"] + [f"{slope:.6g}" for slope in row]
+                       for name, value, row in zip(self.objectives, self.values, self.gradient)])
+
     def __repr__(self):
         return f"<Gradient of {', '.join(self.objectives)} by {', '.join(self.parameters)}>"
 
@@ -133,11 +147,13 @@ class Function:
 
         f = model.function("E_loss", ["R", "C"])
         scipy.optimize.minimize(f.value_and_gradient, f.nominal, jac=True)
+        scipy.optimize.least_squares(f, f.nominal, jac=f.gradient)
     """
 
     def __init__(self, study, objectives, parameters):
         self._study, self.objectives, self.parameters = study, objectives, parameters
         self.nominal = numpy.array(study.nominal)
+        self._last = None  # numbers and what came of them: optimisers ask for value and gradient one after the other
 
     def _checked(self, result):
         if result.failure:
@@ -145,13 +161,26 @@ class Function:
         return result
 
     def __call__(self, numbers):
-        values = self._checked(self._study.values(numpy.asarray(numbers, float))).values
+        numbers = numpy.array(numbers, float)
+        if self._last is not None and numpy.array_equal(self._last[0], numbers):
+            return self._last[1]
+        values = self._checked(self._study.values(numbers)).values
         return values[0] if len(self.objectives) == 1 else values
 
     def value_and_gradient(self, numbers):
-        result = self._checked(self._study.evaluate(numpy.asarray(numbers, float)))
-        one = len(self.objectives) == 1
-        return (result.values[0], result.gradient[0]) if one else (result.values, result.gradient)
+        """Of one objective a number and a vector; of several a vector and a matrix, a row for each objective."""
+        numbers = numpy.array(numbers, float)
+        if self._last is None or not numpy.array_equal(self._last[0], numbers):
+            result = self._checked(self._study.evaluate(numbers))
+            one = len(self.objectives) == 1
+            self._last = (numbers, result.values[0] if one else result.values, result.gradient[0] if one else result.gradient)
+        return self._last[1:]
+
+    def gradient(self, numbers):
+        return self.value_and_gradient(numbers)[1]
+
+    def __repr__(self):
+        return f"<Function of {', '.join(self.parameters)}: {', '.join(self.objectives)}>"
 
 
 class Sweep:
@@ -174,6 +203,16 @@ class Sweep:
 
         return pandas.DataFrame(numpy.hstack([self.samples, self.values]), columns=self.parameters + self.names)
 
+    def _repr_html_(self):
+        shown = min(len(self), 20)
+        rows = [[f"{v:.6g}" for v in self.samples[k]] + [f"{v:.6g}" for v in self.values[k]] + [self.status[k]]
+                for k in range(shown)]
+        more = f"<p>{len(self) - shown} more</p>" if shown < len(self) else ""
+        return _table(self.parameters + self.names + ["status"], rows) + more
+
+    def __repr__(self):
+        return f"<Sweep of {len(self)} samples of {', '.join(self.parameters)}: {', '.join(self.names)}>"
+
 
 class Optimum:
     """The design that was found: optimum["L"] is a number in SI."""
@@ -187,6 +226,11 @@ class Optimum:
 
     def __getitem__(self, name):
         return self.values[name]
+
+    def _repr_html_(self):
+        rows = [[name, f"{self.before[name]:.6g}", f"{value:.6g}"] for name, value in self.values.items()]
+        rows.append(["goal", f"{self.goal_before:.6g}", f"{self.goal:.6g}"])
+        return _table(["", "before", "after"], rows) + f"<p>{html.escape(self.stopped)}</p>"
 
     def __repr__(self):
         found = ", ".join(f"{n} = {v:.6g}" for n, v in self.values.items())
@@ -205,6 +249,7 @@ class Model:
         overrides = [f"{name}={value}" for name, value in (set or {}).items()]
         self._raw = _tellegen.Model(path, text, overrides)
         self.name, self.components, self.objectives = self._raw.name, self._raw.components, self._raw.objectives
+        self.notes = self._raw.notes  # how well tables meet scattered points, what of a netlist has no effect
 
     @property
     def parameters(self):
@@ -267,15 +312,21 @@ class Model:
                                                   _si(step), method)
         return Sweep(names, rows, columns, values, status)
 
-    def calibrate(self, data, starts=1):
-        """The model's unknown constants, from a log file or a pandas frame."""
-        with _file_of(data) as file:
-            return Calibration(self._raw.calibrate(file, starts))
+    def calibrate(self, data, columns=None, starts=1):
+        """The model's unknown constants, from a log file, several in sequence, or a pandas frame. `columns` says which
+        column is which sensor or input, {"T_h": "Case temperature"}, before [columns] of the model file."""
+        with _files_of(data) as files:
+            return Calibration(self._raw.calibrate(files, columns or {}, starts))
 
-    def estimate(self, data, estimator="", smooth=False, progress=None):
-        """What cannot be measured, from a log file or a pandas frame."""
-        with _file_of(data) as file:
-            return Estimate(self._raw.estimate(file, estimator, smooth, progress))
+    def identify(self, data, columns=None):
+        """The same with no starting values: those of the model are not looked at."""
+        with _files_of(data) as files:
+            return Calibration(self._raw.identify(files, columns or {}))
+
+    def estimate(self, data, columns=None, estimator="", smooth=False, progress=None):
+        """What cannot be measured, from a log file, several in sequence, or a pandas frame."""
+        with _files_of(data) as files:
+            return Estimate(self._raw.estimate(files, columns or {}, estimator, smooth, progress))
 
     def export(self, folder, name="", step=None, method="", outputs=None):
         """The model's step as C, into a folder; returns the names of the files."""
@@ -285,6 +336,10 @@ class Model:
             with open(os.path.join(folder, file), "w", encoding="utf-8") as out:
                 out.write(text)
         return sorted(files)
+
+    def _repr_svg_(self):
+        """The network, for notebooks; nothing where it is too large to draw."""
+        return self._raw.drawing() or None
 
     def __repr__(self):
         return f"<Model '{self.name}' of {len(self.components)} components>"
@@ -350,44 +405,55 @@ def _row(values, names):
     return values
 
 
-class _file_of:
-    """The path of a log file; of a pandas frame a file is made. Its index is the time where no column is."""
+class _files_of:
+    """Paths of log files; of a pandas frame a file is made. Its index is the time where no column is."""
 
     def __init__(self, data):
         self.data, self.made = data, None
 
     def __enter__(self):
         if not hasattr(self.data, "to_csv"):
-            return os.fspath(self.data)
+            several = isinstance(self.data, (list, tuple))
+            return [os.fspath(file) for file in (self.data if several else [self.data])]
         handle, self.made = tempfile.mkstemp(suffix=".csv")
         os.close(handle)
         has_time = any(str(c).split()[0] in ("t", "time") for c in self.data.columns)
         self.data.to_csv(self.made, index=not has_time, index_label=None if has_time else "t")
-        return self.made
+        return [self.made]
 
     def __exit__(self, *_):
         if self.made:
             os.unlink(self.made)
 
 
-def _picture(t, names, units, values, width=720, height=160):
-    """Curves as SVG, one below the other, for notebooks."""
-    colours = ["#0b6", "#06b", "#b40", "#808", "#660"]
-    if len(t) < 2:
-        return "<p>one row</p>"
-    rows = []
-    keep = numpy.linspace(0, len(t) - 1, min(len(t), 2000)).astype(int)
-    x = 60 + (width - 70) * (t[keep] - t[0]) / ((t[-1] - t[0]) or 1.0)
-    for k, name in enumerate(names[:12]):
-        y = values[keep, k]
-        low, high = float(numpy.min(y)), float(numpy.max(y))
-        level = height - 24 - (height - 40) * (y - low) / ((high - low) or 1.0)
-        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, level))
-        unit = f" [{units[k]}]" if units[k] else ""
-        rows.append(
-            f'<svg width="{width}" height="{height}" font-family="sans-serif" font-size="11">'
-            f'<text x="60" y="12">{name}{unit}</text><text x="4" y="22">{high:.5g}</text>'
-            f'<text x="4" y="{height - 24}">{low:.5g}</text><text x="60" y="{height - 6}">{t[0]:.5g}</text>'
-            f'<text x="{width - 10}" y="{height - 6}" text-anchor="end">{t[-1]:.5g} s</text>'
-            f'<polyline fill="none" stroke="{colours[k % 5]}" points="{points}"/></svg>')
-    return "<div>" + "<br>".join(rows) + "</div>"
+def _scale(unit):
+    """By which a difference in SI becomes one in a unit."""
+    return _tellegen.from_si(1.0, unit) - _tellegen.from_si(0.0, unit) if unit else 1.0
+
+
+def _told(value, unit):
+    return f"{_tellegen.from_si(value, unit) if unit else value:.6g}"
+
+
+def _table(header, rows):
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _pictures(columns, deviations=None, most=12):
+    """A figure for each column. As images: what a figure says of colours and letters does not reach the page around it."""
+    pictures = []
+    for k, name in enumerate(columns.names[:most]):
+        values = columns.values[:, k]
+        band = None
+        if deviations is not None:
+            half = 1.959963984540054 * deviations[:, k]
+            band = ("95 %", columns.t, values - half, values + half)
+        title = f"{name} [{columns.units[k]}]" if columns.units[k] else name
+        svg = _tellegen.figure(title, "t [s]", [(name, columns.t, values)], band)
+        data = base64.b64encode(svg.encode()).decode()
+        pictures.append(f'<figure style="display:inline-block;margin:4px 12px"><figcaption>{html.escape(title)}</figcaption>'
+                        f'<img width="480" alt="{html.escape(title)}" src="data:image/svg+xml;base64,{data}"></figure>')
+    more = len(columns.names) - len(pictures)
+    return "<div>" + "".join(pictures) + "</div>" + (f"<p>{more} more are not drawn</p>" if more > 0 else "")

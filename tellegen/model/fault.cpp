@@ -29,7 +29,9 @@ constexpr FaultCode codes[] = {
     {"T125", "a value that is not a finite number"},
     {"T126", "values that depend on each other in a circle"},
     {"T127", "a value depends on what it may not depend on"},
-    {"T128", "a table that is not a function: too few points, or x not increasing"},
+    {"T128",
+     "a table that is not a function: too few points, x not increasing, or scattered points that it does not "
+     "meet"},
     {"T130", "a parameter to be replaced that the model does not have"},
     {"T131", "an input to be set from outside that the model does not have"},
     {"T132", "a component that is to begin steady, of a kind that does not say what that is"},

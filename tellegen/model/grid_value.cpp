@@ -6,6 +6,7 @@
 
 #include "tellegen/model/csv_header.h"
 #include "tellegen/model/csv_records.h"
+#include "tellegen/model/scattered.h"
 #include "tellegen/model/table_value.h"
 #include "tellegen/model/units.h"
 
@@ -15,6 +16,8 @@ namespace {
 constexpr std::string_view grid_form =
     "{ axes = [[0, 0.5, 1], [273, 323]], values = [[1, 2], [3, 4], [5, 6]] }, or { table = \"file.csv\", x = "
     "[\"soc\", \"T\"], column = \"R0\" }";
+
+const std::string scattered_hint = "points that are no grid: scattered = true";
 
 // The second argument's values stand in the header: "soc", "273.15", "298.15", ...
 bool is_matrix(const CsvFile& data) {
@@ -51,6 +54,9 @@ std::shared_ptr<const Table> TableReader::read_grid(const Source& source, const 
   if (!value.is_table() || wanted.dimensions > 3)
     return fault("T102", fmt::format(" must be a table of {} arguments", std::clamp(wanted.dimensions, 2, 3)),
                  {std::string(grid_form)});
+  for (const char* key : {"grid", "tolerance"})
+    if (value.find(key) && !value.find("scattered"))
+      return fault("T128", fmt::format(": '{}' is for scattered points", key), {"add scattered = true"});
   Grid grid;
   std::string name(value.key);
   bool si = false;
@@ -65,6 +71,13 @@ std::shared_ptr<const Table> TableReader::read_grid(const Source& source, const 
         grid.axes[1].push_back(*csv_number(data->header[c]));
       for (std::size_t row = 0; row < data->columns[0].size(); ++row)
         for (std::size_t c = 1; c < data->header.size(); ++c) grid.values.push_back(data->columns[c][row]);
+    } else if (const Value* flag = value.find("scattered"); flag && flag->number != 0.0) {
+      if (!source.is(*flag, Value::Type::boolean, fmt::format("'scattered' of {}", what))) return nullptr;
+      if (wanted.dimensions != 2)
+        return fault("T128", ": scattered points are read for two arguments, not for three");
+      std::vector<std::vector<double>> columns;
+      if (!columns_of_rows(source, value, *data, what, wanted, own_unit, columns)) return nullptr;
+      return scattered(source, value, *data, what, wanted.interpolation, columns);
     } else {
       if (!grid_of_rows(source, value, *data, what, wanted, own_unit, grid)) return nullptr;
       si = true;
@@ -130,10 +143,10 @@ bool TableReader::written_grid(const Source& source, const Value& value, std::st
   return true;
 }
 
-// A row for each point of the grid, in any order.
-bool TableReader::grid_of_rows(const Source& source, const Value& value, const CsvFile& data,
-                               std::string_view what, const Wanted& wanted, const std::string& own_unit,
-                               Grid& grid) {
+// Arguments and values of a row for each point, in SI.
+bool TableReader::columns_of_rows(const Source& source, const Value& value, const CsvFile& data,
+                                  std::string_view what, const Wanted& wanted, const std::string& own_unit,
+                                  std::vector<std::vector<double>>& columns) {
   const auto dimensions = static_cast<std::size_t>(wanted.dimensions);
   CsvHeader header(data.described, {data.name, 1}, source.faults);
   const Value* x = value.find("x");
@@ -141,7 +154,6 @@ bool TableReader::grid_of_rows(const Source& source, const Value& value, const C
     source.fault(*x, "T102", fmt::format("'x' of {} must name {} columns", what, dimensions));
     return false;
   }
-  std::vector<std::vector<double>> columns;
   const auto take = [&](const Value& at, std::optional<std::string> asked, std::size_t otherwise,
                         const CsvHeader::Wanted& as) {
     std::optional<CsvColumn> column;
@@ -180,7 +192,79 @@ bool TableReader::grid_of_rows(const Source& source, const Value& value, const C
             {own_unit.empty() ? std::string(wanted.unit) : own_unit, own_unit,
              fmt::format("'column' of {}", what)}))
     return false;
+  return true;
+}
 
+std::shared_ptr<const Table> TableReader::scattered(const Source& source, const Value& value,
+                                                    const CsvFile& data, std::string_view what,
+                                                    Interpolation interpolation,
+                                                    const std::vector<std::vector<double>>& columns) {
+  const auto &x = columns[0], &y = columns[1], &z = columns[2];
+  const auto fault = [&](const Value& at, std::string_view code, const std::string& message,
+                         std::vector<std::string> details = {}) {
+    source.fault(at, code, fmt::format("{}{}", what, message), std::move(details));
+    return nullptr;
+  };
+  if (interpolation == Interpolation::hold)
+    return fault(value, "T128", ": scattered points cannot be held",
+                 {"interpolation = \"cubic\", the default, or \"linear\""});
+  std::size_t along[2] = {usual_grid(x.size()), usual_grid(x.size())};
+  if (const Value* grid = value.find("grid")) {
+    const auto fits = [](const Value& count) {
+      return count.type == Value::Type::integer && count.number >= 4 && count.number <= 400;
+    };
+    if (!grid->is_list() || grid->items.size() != 2 || !fits(grid->items[0]) || !fits(grid->items[1]))
+      return fault(*grid, "T102", ": 'grid' must be two counts from 4 to 400: grid = [40, 30]");
+    for (int d = 0; d < 2; ++d) along[d] = static_cast<std::size_t>(grid->items[d].number);
+  }
+  double tolerance = 0.01;
+  if (const Value* asked = value.find("tolerance")) {
+    if (!asked->is_number() || !(asked->number > 0.0))
+      return fault(*asked, "T102",
+                   ": 'tolerance' must be a number above 0: a fraction of the range of the values");
+    tolerance = asked->number;
+  }
+  if (on_one_line(x, y))
+    return fault(value, "T128", fmt::format(": the points of '{}' lie on one line", data.name),
+                 {"a table of two arguments needs points in an area"});
+  std::vector<std::size_t> order(x.size());
+  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return std::tie(x[a], y[a], a) < std::tie(x[b], y[b], b); });
+  for (std::size_t k = 1; k < order.size(); ++k) {
+    const std::size_t a = order[k - 1], b = order[k];
+    if (x[a] != x[b] || y[a] != y[b] || z[a] == z[b]) continue;
+    source.faults.add({data.name, data.lines[b]}, "T128",
+                      fmt::format("{}: there are two values at ({:g}, {:g})", what, x[b], y[b]),
+                      {fmt::format("the other one is in line {}", data.lines[a])});
+    return nullptr;
+  }
+  const ScatteredFit fit = fit_grid(data.name, x, y, z, along[0], along[1], interpolation);
+  const std::string error = fmt::format(
+      "{} scattered points on a grid of {} x {}: error {:.2g} % of the range, RMS "
+      "{:.2g} %, largest at ({:g}, {:g})",
+      x.size(), along[0], along[1], 100.0 * fit.largest, 100.0 * fit.rms, x[fit.worst], y[fit.worst]);
+  if (fit.largest > tolerance) {
+    source.faults.add(
+        {data.name, data.lines[fit.worst]}, "T128", fmt::format("{} does not meet its points", what),
+        {error, fmt::format("give a finer grid (grid = [{}, {}]), or tolerance = {:.2g} where the points "
+                            "are no better (it is {:g})",
+                            std::min<std::size_t>(400, 2 * along[0]),
+                            std::min<std::size_t>(400, 2 * along[1]), 1.1 * fit.largest, tolerance)});
+    return nullptr;
+  }
+  const Place place = source.document.at(value);
+  notes_.push_back(fmt::format("{}:{}: note: {}: {}", place.file, place.line, what, error));
+  return fit.table;
+}
+
+// A row for each point of the grid, in any order.
+bool TableReader::grid_of_rows(const Source& source, const Value& value, const CsvFile& data,
+                               std::string_view what, const Wanted& wanted, const std::string& own_unit,
+                               Grid& grid) {
+  const auto dimensions = static_cast<std::size_t>(wanted.dimensions);
+  std::vector<std::vector<double>> columns;
+  if (!columns_of_rows(source, value, data, what, wanted, own_unit, columns)) return false;
   std::size_t count = 1;
   for (std::size_t d = 0; d < dimensions; ++d) {
     std::vector<double> axis = columns[d];
@@ -203,7 +287,8 @@ bool TableReader::grid_of_rows(const Source& source, const Value& value, const C
     source.fault(
         value, "T128",
         fmt::format("the rows of '{}' are no grid: {} of {} points are there", data.name, rows, count),
-        {"every combination of the values of its axes needs a row"});
+        {"every combination of the values of its axes needs a row",
+         dimensions == 2 ? scattered_hint : std::string()});
     return false;
   }
   grid.values.assign(count, std::nan(""));
@@ -228,7 +313,8 @@ bool TableReader::grid_of_rows(const Source& source, const Value& value, const C
     source.fault(value, "T128",
                  fmt::format("{}: '{}' has no value at ({})", what, data.name,
                              place(static_cast<std::size_t>(missing - grid.values.begin()))),
-                 {"every combination of the values of its axes needs a row"});
+                 {"every combination of the values of its axes needs a row",
+                  dimensions == 2 ? scattered_hint : std::string()});
     return false;
   }
   return true;

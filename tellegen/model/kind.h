@@ -103,6 +103,7 @@ struct KindCheck {
   TableMap tables{};                              // table parameters, by name
   std::vector<std::string> joined{};              // ports that are one node
   double tolerance = 1e-6;
+  int line = 0;
 };
 
 struct Kind {

@@ -391,6 +391,7 @@ void KindReader::read_checks() {
 void KindReader::read_check(const Value& table) {
   source_.known_keys(table, {"given", "joined", "expect", "tolerance"}, "a check");
   KindCheck check;
+  check.line = source_.document.at(table).line;
   if (const Value* tolerance = table.find("tolerance"))
     if (source_.is(*tolerance, Value::Type::number, "'tolerance'")) check.tolerance = tolerance->number;
   TableReader reader;

@@ -58,6 +58,8 @@ Model ModelReader::read(std::string_view text, const std::filesystem::path& file
   read_calibration();
   check_overrides();
   faults_.throw_if_any();
+  if (options_.notes)
+    options_.notes->insert(options_.notes->end(), tables_.notes().begin(), tables_.notes().end());
   drop_absent_storage(model_);
   return std::move(model_);
 }

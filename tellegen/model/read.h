@@ -12,6 +12,7 @@ namespace tellegen {
 struct ReadOptions {
   std::filesystem::path library;                               // default: library_folder()
   std::vector<std::pair<std::string, std::string>> overrides;  // parameter = value, from the command line
+  std::vector<std::string>* notes = nullptr;  // what was read and how, where somebody wants to know
 };
 
 Model read_model(const std::filesystem::path& file, const ReadOptions& options = {});

@@ -66,14 +66,16 @@ std::shared_ptr<const Table> TableReader::read(const Source& source, const Value
                                                Wanted wanted) {
   std::string own_unit;
   if (value.is_table()) {
-    source.known_keys(
-        value,
-        {"points", "table", "column", "time", "x", "axes", "values", "interpolation", "unit", "summary"},
-        what);
+    source.known_keys(value,
+                      {"points", "table", "column", "time", "x", "axes", "values", "scattered", "grid",
+                       "tolerance", "interpolation", "unit", "summary"},
+                      what);
     if (const Value* given = value.find("interpolation")) {
       const auto read = read_interpolation(source, *given, what);
       if (!read) return nullptr;
       wanted.interpolation = *read;
+    } else if (value.find("scattered")) {
+      wanted.interpolation = Interpolation::cubic;
     }
     if (const Value* given = value.find("unit")) {
       own_unit = source.text(value, "unit", what);

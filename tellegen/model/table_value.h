@@ -1,7 +1,7 @@
 // A table as it stands in a file: [[x, y], ...], { points = [...] }, or { table = "load.csv", column = "P" };
 // of more arguments { axes = [[...], [...]], values = [[...], ...] }, { table = "map.csv", x = ["soc", "T"],
-// column = "R0" } with a row for each point of the grid, or { table = "map.csv" } with the second argument in
-// the header.
+// column = "R0" } with a row for each point of the grid (or, with scattered = true, points anywhere), or {
+// table = "map.csv" } with the second argument in the header.
 #pragma once
 
 #include <map>
@@ -28,6 +28,9 @@ class TableReader {
                                     const std::filesystem::path& folder, std::string_view what,
                                     Wanted wanted);
 
+  // "model.toml:4: note: ...": how well tables meet their points, once for each.
+  const std::vector<std::string>& notes() const { return notes_; }
+
  private:
   std::shared_ptr<const Table> read_line(const Source& source, const Value& value,
                                          const std::filesystem::path& folder, std::string_view what,
@@ -43,9 +46,17 @@ class TableReader {
   bool written_grid(const Source& source, const Value& value, std::string_view what, Grid& grid);
   bool grid_of_rows(const Source& source, const Value& value, const CsvFile& data, std::string_view what,
                     const Wanted& wanted, const std::string& own_unit, Grid& grid);
+  // Points that are no grid, brought onto one (scattered.h); `columns`: arguments, then values, SI.
+  std::shared_ptr<const Table> scattered(const Source& source, const Value& value, const CsvFile& data,
+                                         std::string_view what, Interpolation interpolation,
+                                         const std::vector<std::vector<double>>& columns);
+  bool columns_of_rows(const Source& source, const Value& value, const CsvFile& data, std::string_view what,
+                       const Wanted& wanted, const std::string& own_unit,
+                       std::vector<std::vector<double>>& columns);
   int dimensions_of(const Source& source, const Value& value, const std::filesystem::path& folder);
   const CsvFile* csv(const Source& source, const Value& at, const std::filesystem::path& file);
 
+  std::vector<std::string> notes_;
   std::map<std::filesystem::path, std::unique_ptr<CsvFile>> files_;  // each is read once; null: it had faults
   // Elements of an array share what stands in its entry once: with one table they are one group of equations.
   std::map<std::string, std::shared_ptr<const Table>> shared_;

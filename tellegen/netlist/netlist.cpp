@@ -106,7 +106,10 @@ Model read_netlist(const fs::path& file, const ReadOptions& given, std::vector<s
 }
 
 Model read_any_model(const fs::path& file, const ReadOptions& options, std::vector<std::string>* notes) {
-  return is_netlist(file) ? read_netlist(file, options, notes) : read_model(file, options);
+  if (is_netlist(file)) return read_netlist(file, options, notes);
+  ReadOptions noted = options;
+  if (notes) noted.notes = notes;
+  return read_model(file, noted);
 }
 
 }  // namespace tellegen

@@ -28,6 +28,9 @@ struct Chart {
   int columns = 1;
 };
 
+// Figures of a page: curves, points and bars as figure.h and bars.h draw them.
+std::string to_html(const Chart& chart);
+
 void write_chart(const std::filesystem::path& path, const Chart& chart);  // as write_plot()
 
 std::string chart_script(const std::filesystem::path& picture, bool png, const Chart& chart);

@@ -165,10 +165,20 @@ class FigureWriter {
     return thinned(scaled, y, x_.low, x_.high, columns_drawn);
   }
 
+  // Of a cloud of points, evenly taken: more would not be seen, and a page of them would not open.
+  static std::vector<std::size_t> some_of(std::size_t count) {
+    constexpr std::size_t most = 4000;
+    std::vector<std::size_t> chosen;
+    for (std::size_t k = 0; k < std::min(count, most); ++k)
+      chosen.push_back(count <= most ? k : k * count / most);
+    return chosen;
+  }
+
   std::string line_path(const FigureLine& line) const {
     std::string d, marks;
     bool drawing = false;
-    for (std::size_t k : kept(line.x, line.y)) {
+    const bool dots = line.look == FigureLine::Look::dots;
+    for (std::size_t k : dots ? some_of(line.x.size()) : kept(line.x, line.y)) {
       if (!drawable(line.x[k], line.y[k])) {
         drawing = false;
         continue;
@@ -176,12 +186,12 @@ class FigureWriter {
       const double x = x_at(line.x[k]), y = y_at(line.y[k]);
       if (drawing && line.look == FigureLine::Look::steps) d += fmt::format("H{:.1f}", x);
       d += fmt::format("{}{:.1f} {:.1f}", drawing ? 'L' : 'M', x, y);
-      if (line.points)
+      if (line.points || dots)
         marks += fmt::format("<circle class=\"f{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\"/>",
                              line.colour % colours, x, y);
       drawing = true;
     }
-    if (d.empty()) return "";
+    if (d.empty() || dots) return marks;
     using Look = FigureLine::Look;
     const std::string look = line.look == Look::truth   ? "line truth"
                              : line.look == Look::level ? fmt::format("line level s{}", line.colour % colours)
@@ -243,6 +253,11 @@ std::string legend(const Figure& figure) {
   using Look = FigureLine::Look;
   for (const FigureLine& line : figure.lines) {
     if (line.name.empty()) continue;
+    if (line.look == Look::dots) {
+      text += key(fmt::format("<circle class=\"f{}\" cx=\"13\" cy=\"6\" r=\"3.5\"/>", line.colour % colours),
+                  line.name);
+      continue;
+    }
     const char* look = line.look == Look::truth ? "truth" : line.look == Look::level ? "level" : "";
     text += key(fmt::format("<path class=\"line {} {}\" d=\"M0 6H26\"/>", look,
                             line.look == Look::truth ? "" : fmt::format("s{}", line.colour % colours)),

@@ -12,11 +12,11 @@
 namespace tellegen {
 
 struct FigureLine {
-  enum class Look { line, thin, truth, level, steps } look = Look::line;
+  enum class Look { line, thin, truth, level, steps, dots } look = Look::line;
   std::string name;  // in the legend; empty: not there
   std::vector<double> x, y;
   int colour = 0;
-  bool points = false;  // each value is marked, too
+  bool points = false;  // each value is marked, too; of dots there is nothing else
 };
 
 struct FigureBand {

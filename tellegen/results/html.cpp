@@ -73,6 +73,7 @@ ul { margin: 6px 0 10px; padding-left: 1.2em; } details { margin: 8px 0; } summa
 footer { color: var(--soft); font-size: 0.85rem; padding-top: 12px; padding-bottom: 32px; }
 @media (max-width: 620px) { svg text { font-size: 15.5px; } svg text.small { font-size: 12.8px; } h1 { font-size: 1.4rem; }
   th, td { padding-right: 9px; } table { font-size: 0.86rem; } }
+@media (max-width: 440px) { header, main, footer { padding: 0 12px; } th, td { padding-right: 6px; } table { font-size: 0.78rem; } }
 @media print { article { break-inside: auto; } figure { break-inside: avoid; } }
 )";
 

@@ -19,6 +19,8 @@ struct Surface {
   std::vector<Mark> marks;
 };
 
+std::string to_html(const Surface& surface);  // a heat map of a page
+
 void write_surface(const std::filesystem::path& path, const Surface& surface);  // as write_plot()
 
 std::string surface_script(const std::filesystem::path& picture, bool png, const Surface& surface);
