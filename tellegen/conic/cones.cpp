@@ -271,77 +271,26 @@ bool ConeProduct::scale(const double* s, const double* z, double* lambda) {
   return true;
 }
 
-void ConeProduct::apply(const double* z, double* out) {
+void ConeProduct::map(const double* from, bool inverse, bool transposed, double* out) {
   for (const Cone& cone : cones_) {
-    const double *x = z + cone.first, *w = scaling_.data() + cone.scaling;
+    const double *x = from + cone.first, *w = scaling_.data() + cone.scaling;
     double* y = out + cone.first;
     if (cone.kind == Cone::Kind::nonnegative) {
-      y[0] = w[0] * x[0];
+      y[0] = inverse ? x[0] / w[0] : w[0] * x[0];
     } else if (cone.kind == Cone::Kind::second_order) {
-      hyperbolic(w + 1, 1.0, cone.rows, x, y);
-      for (int i = 0; i < cone.rows; ++i) y[i] *= w[0];
+      hyperbolic(w + 1, inverse ? -1.0 : 1.0, cone.rows, x, y);
+      for (int i = 0; i < cone.rows; ++i) y[i] = inverse ? y[i] / w[0] : y[i] * w[0];
     } else {
-      congruence(cone.order, w, true, x, y, scratch_.data());
+      const double* factor = inverse ? w + cone.order * cone.order : w;
+      congruence(cone.order, factor, !transposed, x, y, scratch_.data());
     }
   }
 }
 
-void ConeProduct::apply_transposed(const double* v, double* out) {
-  for (const Cone& cone : cones_) {
-    const double *x = v + cone.first, *w = scaling_.data() + cone.scaling;
-    double* y = out + cone.first;
-    if (cone.kind == Cone::Kind::nonnegative) {
-      y[0] = w[0] * x[0];
-    } else if (cone.kind == Cone::Kind::second_order) {
-      hyperbolic(w + 1, 1.0, cone.rows, x, y);
-      for (int i = 0; i < cone.rows; ++i) y[i] *= w[0];
-    } else {
-      congruence(cone.order, w, false, x, y, scratch_.data());
-    }
-  }
-}
-
-void ConeProduct::apply_inverse_transposed(const double* s, double* out) {
-  for (const Cone& cone : cones_) {
-    const double *x = s + cone.first, *w = scaling_.data() + cone.scaling;
-    double* y = out + cone.first;
-    if (cone.kind == Cone::Kind::nonnegative) {
-      y[0] = x[0] / w[0];
-    } else if (cone.kind == Cone::Kind::second_order) {
-      hyperbolic(w + 1, -1.0, cone.rows, x, y);
-      for (int i = 0; i < cone.rows; ++i) y[i] /= w[0];
-    } else {
-      congruence(cone.order, w + cone.order * cone.order, false, x, y, scratch_.data());
-    }
-  }
-}
-
-void ConeProduct::apply_inverse_square(const double* s, double* out) {
-  for (const Cone& cone : cones_) {
-    const double *x = s + cone.first, *w = scaling_.data() + cone.scaling;
-    double* y = out + cone.first;
-    if (cone.kind == Cone::Kind::nonnegative) {
-      y[0] = x[0] / (w[0] * w[0]);
-    } else if (cone.kind == Cone::Kind::second_order) {
-      hyperbolic(w + 1, -1.0, cone.rows, x, y);
-      const double head = y[0], along = inner(w + 2, y + 1, cone.rows - 1), eta = w[0] * w[0];
-      const double factor = -head + along / (1.0 + w[1]);
-      for (int i = 1; i < cone.rows; ++i) y[i] = (y[i] + factor * w[i + 1]) / eta;
-      y[0] = (w[1] * head - along) / eta;
-    } else {
-      with_order(
-          cone.order, [&](int n) __attribute__((always_inline)) {
-            const double* inverse = w + n * n;
-            double *p = scratch_.data(), *full = p + n * n, *half = full + n * n;
-            multiply(n, inverse, true, inverse, false, p);
-            unpack(n, x, full);
-            multiply(n, full, false, p, false, half);
-            multiply(n, p, false, half, false, full);
-            pack(n, full, y);
-          });
-    }
-  }
-}
+void ConeProduct::apply(const double* z, double* out) { map(z, false, false, out); }
+void ConeProduct::apply_transposed(const double* v, double* out) { map(v, false, true, out); }
+void ConeProduct::apply_inverse(const double* v, double* out) { map(v, true, false, out); }
+void ConeProduct::apply_inverse_transposed(const double* s, double* out) { map(s, true, true, out); }
 
 void ConeProduct::inverse_square(const Cone& cone, double* block) {
   const double* w = scaling_.data() + cone.scaling;

@@ -46,8 +46,8 @@ class ConeProduct {
   bool scale(const double* s, const double* z, double* lambda);
   void apply(const double* z, double* out);                     // W z
   void apply_transposed(const double* v, double* out);          // W' v
+  void apply_inverse(const double* v, double* out);             // W^{-1} v
   void apply_inverse_transposed(const double* s, double* out);  // W'^{-1} s
-  void apply_inverse_square(const double* s, double* out);      // (W'W)^{-1} s
   // (W'W)^{-1} of a block, its lower triangle mirrored: rows x rows.
   void inverse_square(const Cone& cone, double* block);
 
@@ -57,6 +57,8 @@ class ConeProduct {
   double longest_step(const double* lambda, const double* d);
 
  private:
+  void map(const double* from, bool inverse, bool transposed, double* out);
+
   std::int32_t rows_ = 0;
   int most_rows_ = 1;
   double degree_ = 0.0;

@@ -9,6 +9,7 @@
 
 #include "tellegen/conic/cones.h"
 #include "tellegen/conic/kkt.h"
+#include "tellegen/conic/substitution.h"
 
 namespace tellegen {
 namespace {
@@ -115,6 +116,10 @@ class Solver {
         best = now, end = now.status;
         break;
       }
+      if (getenv("DBG"))
+        fprintf(stderr, "%d p %.3g d %.3g gap %.3g obj %.9g dual %.9g tau %.3g kappa %.3g mu %.3g\n",
+                iteration, now.primal_residual, now.dual_residual, now.gap, now.objective, now.dual_objective,
+                tau_, kappa_, mu_);
       if (error < best_error) best = now, best_error = error;
       // Rounding: far behind what there was already.
       if (error > 1e3 * best_error && best_error < 1e4) end = ConicStatus::stalled;
@@ -138,18 +143,21 @@ class Solver {
     for (Direction* d : {&constant_, &predictor_, &corrector_})
       d->x.resize(n), d->y.resize(m), d->z.resize(rows), d->s.resize(rows);
     rx_.resize(n), ry_.resize(m), rz_.resize(rows);
-    work_.resize(rows), target_.resize(rows);
+    for (Vector* v :
+         {&work_, &target_, &square_, &scaled_s_, &scaled_z_, &constant_scaled_z_, &complement_, &r_, &rho_})
+      v->resize(rows);
     cones_.identity(s_.data());
     cones_.scale(s_.data(), s_.data(), lambda_.data());
     kkt_.factor();
-    x_.assign(n, 0.0), y_ = b_, z_ = h_;
-    kkt_.solve(x_, y_, z_);
+    const Vector zero(rows, 0.0);
+    x_.assign(n, 0.0), y_ = b_;
+    kkt_.solve(x_, y_, h_, zero, z_);
     for (std::size_t k = 0; k < rows; ++k) s_[k] = -z_[k];
     inside(s_);
     Vector ignored(n);
     for (std::size_t k = 0; k < n; ++k) ignored[k] = -c_[k];
-    y_.assign(m, 0.0), z_.assign(rows, 0.0);
-    kkt_.solve(ignored, y_, z_);
+    y_.assign(m, 0.0);
+    kkt_.solve(ignored, y_, zero, zero, z_);
     inside(z_);
     tau_ = kappa_ = 1.0;
   }
@@ -221,21 +229,45 @@ class Solver {
   // The direction for residuals times (1 - sigma) and complementarity to `target`.
   void direction(double sigma, double target_tau, Direction& d) {
     const double keep = 1.0 - sigma;
-    cones_.divide(lambda_.data(), target_.data(), work_.data());
-    cones_.apply_transposed(work_.data(), d.s.data());  // W'(lambda \ target)
+    cones_.divide(lambda_.data(), target_.data(), complement_.data());
     for (std::size_t k = 0; k < rx_.size(); ++k) d.x[k] = -keep * rx_[k];
     for (std::size_t k = 0; k < ry_.size(); ++k) d.y[k] = -keep * ry_[k];
-    for (std::size_t k = 0; k < rz_.size(); ++k) d.z[k] = -keep * rz_[k] - d.s[k];
-    kkt_.solve(d.x, d.y, d.z);
-    d.tau = (-keep * rt_ - target_tau / tau_ - dot(c_, d.x) - dot(b_, d.y) - dot(h_, d.z)) / curvature_;
+    for (std::size_t k = 0; k < rz_.size(); ++k) r_[k] = -keep * rz_[k], rho_[k] = -complement_[k];
+    kkt_.solve(d.x, d.y, r_, rho_, scaled_z_);
+    cones_.apply_inverse(scaled_z_.data(), d.z.data());
+    // c'x + b'y + h'z by the residuals, which are small where the products are not.
+    double product = dot(lambda_, complement_);
+    for (std::size_t k = 0; k < rx_.size(); ++k) product += rx_[k] * (d.x[k] - keep * x_[k]);
+    for (std::size_t k = 0; k < ry_.size(); ++k) product += ry_[k] * (keep * y_[k] - d.y[k]);
+    for (std::size_t k = 0; k < rz_.size(); ++k) product += rz_[k] * (keep * z_[k] - d.z[k]);
+    d.tau = (-keep * rt_ - target_tau / tau_ - product / tau_) / curvature_;
     d.kappa = (target_tau - kappa_ * d.tau) / tau_;
     add(d.tau, constant_.x, d.x);
     add(d.tau, constant_.y, d.y);
     add(d.tau, constant_.z, d.z);
-    // Both in the scale of the cones: W z, and W'^{-1} s = lambda \ target - W z.
-    cones_.apply(d.z.data(), scaled_z_.data());
-    for (std::size_t k = 0; k < work_.size(); ++k) scaled_s_[k] = work_[k] - scaled_z_[k];
-    cones_.apply_transposed(scaled_s_.data(), d.s.data());
+    // In the scale of the cones W'^{-1} s = lambda \ target - W z; s itself from the equality, which then
+    // holds to rounding.
+    add(d.tau, constant_scaled_z_, scaled_z_);
+    for (std::size_t k = 0; k < rz_.size(); ++k) {
+      scaled_s_[k] = complement_[k] - scaled_z_[k];
+      d.s[k] = d.tau * h_[k] - keep * rz_[k];
+    }
+    G_.add_product(-1.0, d.x.data(), d.s.data());
+  }
+
+  // The direction of (-c, b, h): nearly the iterate itself, so only what it lacks is solved for.
+  void constant_direction() {
+    for (std::size_t k = 0; k < rx_.size(); ++k) constant_.x[k] = -rx_[k] / tau_;
+    for (std::size_t k = 0; k < ry_.size(); ++k) constant_.y[k] = -ry_[k] / tau_;
+    for (std::size_t k = 0; k < rz_.size(); ++k) r_[k] = -rz_[k] / tau_, rho_[k] = 2.0 * lambda_[k] / tau_;
+    kkt_.solve(constant_.x, constant_.y, r_, rho_, constant_scaled_z_);
+    cones_.apply_inverse(constant_scaled_z_.data(), constant_.z.data());
+    add(1.0 / tau_, x_, constant_.x);
+    add(1.0 / tau_, y_, constant_.y);
+    add(1.0 / tau_, z_, constant_.z);
+    add(1.0 / tau_, lambda_, constant_scaled_z_);
+    curvature_ =
+        -kappa_ / tau_ - dot(constant_scaled_z_, constant_scaled_z_);  // -kappa/tau + c'x + b'y + h'z
   }
 
   double longest(const Direction& d) {
@@ -247,16 +279,13 @@ class Solver {
   }
 
   bool step() {
-    if (!cones_.scale(s_.data(), z_.data(), lambda_.data())) return false;
+    if (!cones_.scale(s_.data(), z_.data(), lambda_.data())) {
+      if (getenv("DBG")) fprintf(stderr, "scale failed\n");
+      return false;
+    }
     kkt_.factor();
-    scaled_s_.resize(s_.size()), scaled_z_.resize(s_.size());
-    for (std::size_t k = 0; k < c_.size(); ++k) constant_.x[k] = -c_[k];
-    constant_.y = b_, constant_.z = h_;
-    kkt_.solve(constant_.x, constant_.y, constant_.z);
-    cones_.apply(constant_.z.data(), work_.data());
-    curvature_ = -kappa_ / tau_ - dot(work_, work_);  // = -kappa/tau + c'x + b'y + h'z
-
-    cones_.product(lambda_.data(), lambda_.data(), square_of_lambda());
+    constant_direction();
+    cones_.product(lambda_.data(), lambda_.data(), square_.data());
     for (std::size_t k = 0; k < target_.size(); ++k) target_[k] = -square_[k];
     direction(0.0, -tau_ * kappa_, predictor_);
     const double reach = std::min(1.0, longest(predictor_));
@@ -267,6 +296,8 @@ class Solver {
     cones_.add_identity(sigma * mu_, target_.data());
     direction(sigma, -tau_ * kappa_ - predictor_.tau * predictor_.kappa + sigma * mu_, corrector_);
     const double alpha = std::min(1.0, 0.99 * longest(corrector_));
+    if (getenv("DBG"))
+      fprintf(stderr, "   reach %.3g alpha %.3g sigma %.3g dtau %.3g\n", reach, alpha, sigma, corrector_.tau);
     if (!(alpha > 1e-7)) return false;  // NaN too
     add(alpha, corrector_.x, x_);
     add(alpha, corrector_.y, y_);
@@ -277,11 +308,6 @@ class Solver {
     return true;
   }
 
-  double* square_of_lambda() {
-    square_.resize(lambda_.size());
-    return square_.data();
-  }
-
   ConicOptions options_;
   ConeProduct cones_;
   SparseMatrix A_, G_;
@@ -290,7 +316,8 @@ class Solver {
   KktSystem kkt_;
   double size_right_ = 0.0, size_cost_ = 0.0;
 
-  Vector x_, y_, z_, s_, lambda_, square_, target_, work_, scaled_s_, scaled_z_;
+  Vector x_, y_, z_, s_, lambda_, square_, target_, work_, scaled_s_, scaled_z_, constant_scaled_z_,
+      complement_, r_, rho_;
   double tau_ = 1.0, kappa_ = 1.0, mu_ = 1.0, curvature_ = -1.0;
   Vector rx_, ry_, rz_;
   double rt_ = 0.0, cx_ = 0.0, by_ = 0.0, hz_ = 0.0, ray_primal_ = 0.0, ray_dual_ = 0.0, relative_gap_ = 0.0;
@@ -322,7 +349,18 @@ std::string ConicSolution::brief() const {
 
 ConicSolution solve(const ConicProblem& problem, const ConicOptions& options) {
   assert(static_cast<std::int32_t>(problem.c.size()) == problem.variables);
-  return Solver(problem, options).run();
+  const Substitution substitution(problem);
+  ConicSolution found = Solver(substitution.reduced(), options).run();
+  double shift = 0.0;  // of both objectives, by what was put into c
+  if (found.status != ConicStatus::infeasible && found.status != ConicStatus::unbounded)
+    shift = -found.objective;
+  substitution.restore(found);
+  if (shift != 0.0) {
+    shift += dot(problem.c, found.x);
+    found.objective += shift;
+    found.dual_objective += shift;
+  }
+  return found;
 }
 
 }  // namespace tellegen

@@ -7,7 +7,7 @@ namespace tellegen {
 namespace {
 
 constexpr double regularisation = 1e-10;  // of entries of order one: conic.cpp scales the problem
-constexpr int most_refinements = 4;
+constexpr int most_refinements = 6;
 
 double largest(const std::vector<double>& v) {
   double size = 0.0;
@@ -84,20 +84,20 @@ KktSystem::KktSystem(const SparseMatrix& A, const SparseMatrix& G, ConeProduct& 
   std::vector<signed char> signs(n + m, 1);
   std::fill(signs.begin() + n, signs.end(), -1);
   ldl_ = std::make_unique<SparseLdl>(std::move(pattern), std::move(signs));
+  conic_.assign(n, 0);
+  for (const std::int32_t column : G.column) conic_[column] = 1;
   square_.resize(cones.most_rows() * cones.most_rows());
   scaled_.resize(cones.most_rows() * widest);
   product_.resize(widest * widest);
-  condensed_.resize(n + m);
-  cone_work_.resize(cones.rows());
-  for (std::vector<double>* v : {&px_, &rx_, &dx_}) v->resize(n);
-  for (std::vector<double>* v : {&py_, &ry_, &dy_}) v->resize(m);
-  for (std::vector<double>* v : {&pz_, &rz_, &dz_, &wz_}) v->resize(cones.rows());
+  residual_.resize(n + m);
+  step_.resize(n + m);
+  for (std::vector<double>* v : {&work_, &cone_step_, &cone_residual_}) v->resize(cones.rows());
 }
 
 void KktSystem::factor() {
   const std::int32_t n = G_.columns, m = A_.rows;
   std::fill(values_.begin(), values_.end(), 0.0);
-  for (std::int32_t k = 0; k < n; ++k) values_[diagonal_[k]] = regularisation;
+  for (std::int32_t k = 0; k < n; ++k) values_[diagonal_[k]] = conic_[k] ? 0.0 : regularisation;
   for (std::int32_t k = n; k < n + m; ++k) values_[diagonal_[k]] = -regularisation;
   for (std::size_t p = 0; p < A_position_.size(); ++p) values_[A_position_[p]] += A_.value[p];
   const std::vector<Cone>& cones = cones_.cones();
@@ -122,51 +122,48 @@ void KktSystem::factor() {
     for (int b = 0; b < width; ++b)
       for (int a = 0; a <= b; ++a) values_[*place++] += product[b * width + a];
   }
-  ldl_->factor(values_, regularisation);
+  for (std::int32_t k = 0; k < n; ++k)
+    if (conic_[k]) values_[diagonal_[k]] += 1e-13 * values_[diagonal_[k]] + 1e-20;
+  ldl_->factor(values_, 1e-20);
 }
 
-void KktSystem::solve_condensed(const double* p, const double* q, const double* r, double* x, double* y,
-                                double* z) {
-  const std::int32_t n = G_.columns, m = A_.rows;
-  cones_.apply_inverse_square(r, cone_work_.data());
-  std::copy(p, p + n, condensed_.begin());
-  std::copy(q, q + m, condensed_.begin() + n);
-  G_.add_transposed_product(1.0, cone_work_.data(), condensed_.data());
-  ldl_->solve(condensed_.data());
-  std::copy(condensed_.begin(), condensed_.begin() + n, x);
-  std::copy(condensed_.begin() + n, condensed_.end(), y);
-  for (std::int32_t k = 0; k < cones_.rows(); ++k) cone_work_[k] = -r[k];
-  G_.add_product(1.0, x, cone_work_.data());
-  cones_.apply_inverse_square(cone_work_.data(), z);
-}
-
-void KktSystem::solve(std::vector<double>& x, std::vector<double>& y, std::vector<double>& z) {
-  px_ = x, py_ = y, pz_ = z;
-  solve_condensed(px_.data(), py_.data(), pz_.data(), x.data(), y.data(), z.data());
-  const double size = 1.0 + std::max({largest(px_), largest(py_), largest(pz_)});
-  double before = INFINITY;
+void KktSystem::solve(std::vector<double>& x, std::vector<double>& y, const std::vector<double>& r,
+                      const std::vector<double>& rho, std::vector<double>& scaled_z) {
+  const std::int32_t n = G_.columns, m = A_.rows, rows = cones_.rows();
+  p_ = x, q_ = y;
+  std::fill(x.begin(), x.end(), 0.0);
+  std::fill(y.begin(), y.end(), 0.0);
+  std::fill(scaled_z.begin(), scaled_z.end(), 0.0);
+  double before = INFINITY, first_size = 0.0;
   for (int refinement = 0; refinement <= most_refinements; ++refinement) {
-    rx_ = px_, ry_ = py_, rz_ = pz_;
-    A_.add_transposed_product(-1.0, y.data(), rx_.data());
-    G_.add_transposed_product(-1.0, z.data(), rx_.data());
-    A_.add_product(-1.0, x.data(), ry_.data());
-    G_.add_product(-1.0, x.data(), rz_.data());
-    cones_.apply(z.data(), wz_.data());
-    cones_.apply_transposed(wz_.data(), cone_work_.data());
-    for (std::int32_t k = 0; k < cones_.rows(); ++k) rz_[k] += cone_work_[k];
-    const double residual = std::max({largest(rx_), largest(ry_), largest(rz_)});
-    if (residual > before) {  // worse: back to the one before
-      for (std::size_t k = 0; k < x.size(); ++k) x[k] -= dx_[k];
-      for (std::size_t k = 0; k < y.size(); ++k) y[k] -= dy_[k];
-      for (std::size_t k = 0; k < z.size(); ++k) z[k] -= dz_[k];
-      break;
+    // What is left of p, q and, in the scale of the cones, of r.
+    std::copy(p_.begin(), p_.end(), residual_.begin());
+    std::copy(q_.begin(), q_.end(), residual_.begin() + n);
+    work_ = r;
+    if (refinement > 0) {
+      G_.add_product(-1.0, x.data(), work_.data());
+      A_.add_product(-1.0, x.data(), residual_.data() + n);
+      A_.add_transposed_product(-1.0, y.data(), residual_.data());
+      cones_.apply_inverse(scaled_z.data(), cone_step_.data());
+      G_.add_transposed_product(-1.0, cone_step_.data(), residual_.data());
     }
-    if (residual <= 1e-13 * size || residual > 0.5 * before || refinement == most_refinements) break;
-    before = residual;
-    solve_condensed(rx_.data(), ry_.data(), rz_.data(), dx_.data(), dy_.data(), dz_.data());
-    for (std::size_t k = 0; k < x.size(); ++k) x[k] += dx_[k];
-    for (std::size_t k = 0; k < y.size(); ++k) y[k] += dy_[k];
-    for (std::size_t k = 0; k < z.size(); ++k) z[k] += dz_[k];
+    cones_.apply_inverse_transposed(work_.data(), cone_residual_.data());
+    for (std::int32_t k = 0; k < rows; ++k) cone_residual_[k] += rho[k] + scaled_z[k];
+    const double size = largest(residual_);
+    if (refinement == 0) first_size = size;
+    if (refinement > 0 && (size <= 1e-13 * first_size || size > 0.5 * before)) break;
+    if (refinement > 0) before = size;
+
+    step_ = residual_;
+    cones_.apply_inverse(cone_residual_.data(), cone_step_.data());
+    G_.add_transposed_product(1.0, cone_step_.data(), step_.data());
+    ldl_->solve(step_.data());
+    for (std::int32_t k = 0; k < n; ++k) x[k] += step_[k];
+    for (std::int32_t k = 0; k < m; ++k) y[k] += step_[n + k];
+    std::fill(work_.begin(), work_.end(), 0.0);
+    G_.add_product(1.0, step_.data(), work_.data());
+    cones_.apply_inverse_transposed(work_.data(), cone_step_.data());
+    for (std::int32_t k = 0; k < rows; ++k) scaled_z[k] += cone_step_[k] - cone_residual_[k];
   }
 }
 

@@ -1,11 +1,12 @@
 // The linear system of a step: for the present scaling W of the cones
 //
-//   [ 0  A'   G'  ] [x]   [p]
-//   [ A  0    0   ] [y] = [q]      condensed by z = (W'W)^{-1} (G x - r)
-//   [ G  0  -W'W  ] [z]   [r]
+//   [ 0  A'   G'  ] [x]   [p      ]
+//   [ A  0    0   ] [y] = [q      ]      condensed by W z = W'^{-1} (G x - r) - rho
+//   [ G  0  -W'W  ] [z]   [r+W'rho]
 //
-// to [G'(W'W)^{-1}G + d, A'; A, -d] with a small d, which sparse_ldl.h factorises; iterative refinement on
-// the whole system takes the effect of d away again.
+// to [G'(W'W)^{-1}G + d, A'; A, -d] with a small d, which sparse_ldl.h factorises; iterative refinement takes
+// the effect of d away again. W z is what is kept and refined: near a solution W'W spans twenty orders of
+// magnitude, and a product with it would lose what is small.
 #pragma once
 
 #include <memory>
@@ -36,13 +37,12 @@ class KktSystem {
   KktSystem(const SparseMatrix& A, const SparseMatrix& G, ConeProduct& cones);
 
   void factor();  // with the cones' present scaling
-  // In: p, q, r. Out: x, y, z.
-  void solve(std::vector<double>& x, std::vector<double>& y, std::vector<double>& z);
+  // In: x = p, y = q. Out: x, y and W z.
+  void solve(std::vector<double>& x, std::vector<double>& y, const std::vector<double>& r,
+             const std::vector<double>& rho, std::vector<double>& scaled_z);
   std::int64_t factor_nonzeros() const { return ldl_->factor_nonzeros(); }
 
  private:
-  void solve_condensed(const double* p, const double* q, const double* r, double* x, double* y, double* z);
-
   const SparseMatrix &A_, &G_;
   ConeProduct& cones_;
   // Per cone: the columns that it meets; its entries of G by those; where pairs of columns go.
@@ -57,9 +57,10 @@ class KktSystem {
   std::vector<Block> blocks_;
   std::vector<Entry> entries_;
   std::vector<std::int32_t> position_, A_position_, diagonal_;
+  std::vector<char> conic_;  // variables that a cone meets
   std::unique_ptr<SparseLdl> ldl_;
-  std::vector<double> values_, condensed_, cone_work_, square_, scaled_, product_;
-  std::vector<double> px_, py_, pz_, rx_, ry_, rz_, dx_, dy_, dz_, wz_;
+  std::vector<double> values_, square_, scaled_, product_;
+  std::vector<double> p_, q_, residual_, step_, work_, cone_step_, cone_residual_;
 };
 
 }  // namespace tellegen
