@@ -9,19 +9,20 @@ namespace {
 
 #define TELLEGEN_UNROLLED inline __attribute__((always_inline))
 
-constexpr double root2 = 1.41421356237309504880;
+constexpr double root2 = 1.41421356237309504880, half_root2 = 0.5 * root2;
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 // Matrices n x n by rows. Every function below is compiled for n = 3 apart (see with_order).
 TELLEGEN_UNROLLED void unpack(int n, const double* packed, double* m) {
   for (int j = 0, k = 0; j < n; ++j)
-    for (int i = j; i < n; ++i, ++k) m[i * n + j] = m[j * n + i] = i == j ? packed[k] : packed[k] / root2;
+    for (int i = j; i < n; ++i, ++k)
+      m[i * n + j] = m[j * n + i] = i == j ? packed[k] : packed[k] * half_root2;
 }
 
 TELLEGEN_UNROLLED void pack(int n, const double* m, double* packed) {
   for (int j = 0, k = 0; j < n; ++j)
     for (int i = j; i < n; ++i, ++k)
-      packed[k] = i == j ? m[i * n + i] : (m[i * n + j] + m[j * n + i]) / root2;
+      packed[k] = i == j ? m[i * n + i] : (m[i * n + j] + m[j * n + i]) * half_root2;
 }
 
 // c = a b, with either transposed.
@@ -127,11 +128,15 @@ TELLEGEN_UNROLLED void congruence(int order, const double* a, bool transposed, c
                                   double* scratch) {
   with_order(
       order, [&](int n) __attribute__((always_inline)) {
-        double *full = scratch, *half = scratch + n * n;
+        double local[18], *full = n <= 3 ? local : scratch, *half = full + n * n;
         unpack(n, x, full);
         multiply(n, full, false, a, !transposed, half);
-        multiply(n, a, transposed, half, false, full);
-        pack(n, full, out);
+        for (int j = 0, at = 0; j < n; ++j)
+          for (int i = j; i < n; ++i, ++at) {
+            double sum = 0.0;
+            for (int k = 0; k < n; ++k) sum += (transposed ? a[k * n + i] : a[i * n + k]) * half[k * n + j];
+            out[at] = i == j ? sum : sum * root2;
+          }
       });
 }
 
@@ -318,7 +323,7 @@ void ConeProduct::inverse_square(const Cone& cone, double* block) {
                 for (int i = j; i < n; ++i, ++a) {
                   if (a < b) continue;
                   double entry = p[i * n + k] * p[j * n + l];
-                  if (k != l) entry = (entry + p[i * n + l] * p[j * n + k]) / root2;
+                  if (k != l) entry = (entry + p[i * n + l] * p[j * n + k]) * half_root2;
                   if (i != j) entry *= root2;
                   block[a * rows + b] = block[b * rows + a] = entry;
                 }
@@ -369,8 +374,8 @@ void ConeProduct::divide(const double* lambda, const double* d, double* out) con
   }
 }
 
-double ConeProduct::longest_step(const double* lambda, const double* d) {
-  double least = 0.0;  // of the eigenvalues of d in the scale of lambda
+double ConeProduct::longest_step(const double* lambda, const double* d, double most) {
+  double least = -1.0 / most;  // of the eigenvalues of d in the scale of lambda
   for (const Cone& cone : cones_) {
     const double *l = lambda + cone.first, *b = d + cone.first;
     if (cone.kind == Cone::Kind::nonnegative) {
@@ -386,19 +391,29 @@ double ConeProduct::longest_step(const double* lambda, const double* d) {
       }
       least = std::min(least, (head - std::sqrt(tail)) / norm);
     } else {
-      least = std::min(least, with_order(
-                                  cone.order, [&](int n) __attribute__((always_inline)) {
-                                    double *m = scratch_.data(), *root = m + n * n;
-                                    unpack(n, b, m);
-                                    for (int j = 0, at = 0; j < n; at += n - j, ++j)
-                                      root[j] = std::sqrt(l[at]);
-                                    for (int i = 0; i < n; ++i)
-                                      for (int j = 0; j < n; ++j) m[i * n + j] /= root[i] * root[j];
-                                    return smallest_eigenvalue(n, m);
-                                  }));
+      least =
+          std::min(least, with_order(
+                              cone.order, [&](int n) __attribute__((always_inline)) {
+                                double local[12], *m = n <= 3 ? local : scratch_.data(), *root = m + n * n;
+                                for (int j = 0, at = 0; j < n; at += n - j, ++j)
+                                  root[j] = 1.0 / std::sqrt(l[at]);
+                                // Trace and norm bound the smallest eigenvalue; most cones are not the
+                                // shortest.
+                                double trace = 0.0, norm = 0.0;
+                                for (int j = 0, at = 0; j < n; ++j)
+                                  for (int i = j; i < n; ++i, ++at) {
+                                    const double entry = b[at] * root[i] * root[j];
+                                    m[i * n + j] = m[j * n + i] = i == j ? entry : entry * half_root2;
+                                    norm += entry * entry;
+                                    if (i == j) trace += entry;
+                                  }
+                                const double mean = trace / n, spread = std::max(0.0, norm - trace * mean);
+                                if (mean - std::sqrt(spread * (n - 1) / n) >= least) return least;
+                                return smallest_eigenvalue(n, m);
+                              }));
     }
   }
-  return least < 0.0 ? -1.0 / least : unlimited;
+  return -1.0 / least;
 }
 
 }  // namespace tellegen

@@ -51,10 +51,11 @@ class ConeProduct {
   // (W'W)^{-1} of a block, its lower triangle mirrored: rows x rows.
   void inverse_square(const Cone& cone, double* block);
 
-  // Jordan product, its inverse by lambda, and the largest step with lambda + step d in the cone.
+  // Jordan product, its inverse by lambda, and the largest step up to `most` with lambda + step d in the
+  // cone.
   void product(const double* u, const double* v, double* out);
   void divide(const double* lambda, const double* d, double* out) const;
-  double longest_step(const double* lambda, const double* d);
+  double longest_step(const double* lambda, const double* d, double most);
 
  private:
   void map(const double* from, bool inverse, bool transposed, double* out);

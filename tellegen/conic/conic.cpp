@@ -16,6 +16,8 @@ namespace {
 
 using Vector = std::vector<double>;
 
+constexpr double fraction = 0.99;  // of the way to the boundary
+
 double dot(const Vector& a, const Vector& b) {
   double sum = 0.0;
   for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
@@ -151,13 +153,13 @@ class Solver {
     kkt_.factor();
     const Vector zero(rows, 0.0);
     x_.assign(n, 0.0), y_ = b_;
-    kkt_.solve(x_, y_, h_, zero, z_);
+    kkt_.solve(x_, y_, h_, zero, z_, work_);
     for (std::size_t k = 0; k < rows; ++k) s_[k] = -z_[k];
     inside(s_);
     Vector ignored(n);
     for (std::size_t k = 0; k < n; ++k) ignored[k] = -c_[k];
     y_.assign(m, 0.0);
-    kkt_.solve(ignored, y_, zero, zero, z_);
+    kkt_.solve(ignored, y_, zero, zero, z_, work_);
     inside(z_);
     tau_ = kappa_ = 1.0;
   }
@@ -233,8 +235,7 @@ class Solver {
     for (std::size_t k = 0; k < rx_.size(); ++k) d.x[k] = -keep * rx_[k];
     for (std::size_t k = 0; k < ry_.size(); ++k) d.y[k] = -keep * ry_[k];
     for (std::size_t k = 0; k < rz_.size(); ++k) r_[k] = -keep * rz_[k], rho_[k] = -complement_[k];
-    kkt_.solve(d.x, d.y, r_, rho_, scaled_z_);
-    cones_.apply_inverse(scaled_z_.data(), d.z.data());
+    kkt_.solve(d.x, d.y, r_, rho_, d.z, scaled_z_);
     // c'x + b'y + h'z by the residuals, which are small where the products are not.
     double product = dot(lambda_, complement_);
     for (std::size_t k = 0; k < rx_.size(); ++k) product += rx_[k] * (d.x[k] - keep * x_[k]);
@@ -260,8 +261,7 @@ class Solver {
     for (std::size_t k = 0; k < rx_.size(); ++k) constant_.x[k] = -rx_[k] / tau_;
     for (std::size_t k = 0; k < ry_.size(); ++k) constant_.y[k] = -ry_[k] / tau_;
     for (std::size_t k = 0; k < rz_.size(); ++k) r_[k] = -rz_[k] / tau_, rho_[k] = 2.0 * lambda_[k] / tau_;
-    kkt_.solve(constant_.x, constant_.y, r_, rho_, constant_scaled_z_);
-    cones_.apply_inverse(constant_scaled_z_.data(), constant_.z.data());
+    kkt_.solve(constant_.x, constant_.y, r_, rho_, constant_.z, constant_scaled_z_);
     add(1.0 / tau_, x_, constant_.x);
     add(1.0 / tau_, y_, constant_.y);
     add(1.0 / tau_, z_, constant_.z);
@@ -271,8 +271,8 @@ class Solver {
   }
 
   double longest(const Direction& d) {
-    double alpha = std::min(cones_.longest_step(lambda_.data(), scaled_s_.data()),
-                            cones_.longest_step(lambda_.data(), scaled_z_.data()));
+    double alpha = cones_.longest_step(lambda_.data(), scaled_s_.data(), 1.0 / fraction);
+    alpha = cones_.longest_step(lambda_.data(), scaled_z_.data(), alpha);
     if (d.tau < 0.0) alpha = std::min(alpha, -tau_ / d.tau);
     if (d.kappa < 0.0) alpha = std::min(alpha, -kappa_ / d.kappa);
     return alpha;
@@ -295,7 +295,7 @@ class Solver {
     for (std::size_t k = 0; k < target_.size(); ++k) target_[k] = -square_[k] - work_[k];
     cones_.add_identity(sigma * mu_, target_.data());
     direction(sigma, -tau_ * kappa_ - predictor_.tau * predictor_.kappa + sigma * mu_, corrector_);
-    const double alpha = std::min(1.0, 0.99 * longest(corrector_));
+    const double alpha = std::min(1.0, fraction * longest(corrector_));
     if (getenv("DBG"))
       fprintf(stderr, "   reach %.3g alpha %.3g sigma %.3g dtau %.3g\n", reach, alpha, sigma, corrector_.tau);
     if (!(alpha > 1e-7)) return false;  // NaN too

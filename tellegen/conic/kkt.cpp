@@ -8,6 +8,7 @@ namespace {
 
 constexpr double regularisation = 1e-10;  // of entries of order one: conic.cpp scales the problem
 constexpr int most_refinements = 6;
+constexpr double relative_accuracy = 1e-10;
 
 double largest(const std::vector<double>& v) {
   double size = 0.0;
@@ -91,7 +92,7 @@ KktSystem::KktSystem(const SparseMatrix& A, const SparseMatrix& G, ConeProduct& 
   product_.resize(widest * widest);
   residual_.resize(n + m);
   step_.resize(n + m);
-  for (std::vector<double>* v : {&work_, &cone_step_, &cone_residual_}) v->resize(cones.rows());
+  for (std::vector<double>* v : {&work_, &cone_step_}) v->resize(cones.rows());
 }
 
 void KktSystem::factor() {
@@ -128,42 +129,43 @@ void KktSystem::factor() {
 }
 
 void KktSystem::solve(std::vector<double>& x, std::vector<double>& y, const std::vector<double>& r,
-                      const std::vector<double>& rho, std::vector<double>& scaled_z) {
+                      const std::vector<double>& rho, std::vector<double>& z, std::vector<double>& scaled_z) {
   const std::int32_t n = G_.columns, m = A_.rows, rows = cones_.rows();
   p_ = x, q_ = y;
   std::fill(x.begin(), x.end(), 0.0);
   std::fill(y.begin(), y.end(), 0.0);
-  std::fill(scaled_z.begin(), scaled_z.end(), 0.0);
-  double before = INFINITY, first_size = 0.0;
-  for (int refinement = 0; refinement <= most_refinements; ++refinement) {
-    // What is left of p, q and, in the scale of the cones, of r.
+  cones_.apply_inverse_transposed(r.data(), scaled_z.data());
+  for (std::int32_t k = 0; k < rows; ++k) scaled_z[k] = -scaled_z[k] - rho[k];
+  double before = INFINITY, negligible = 0.0;
+  for (int refinement = 0;; ++refinement) {
+    // The third row holds by the making of W z; what is left of the first two.
+    cones_.apply_inverse(scaled_z.data(), z.data());
     std::copy(p_.begin(), p_.end(), residual_.begin());
     std::copy(q_.begin(), q_.end(), residual_.begin() + n);
-    work_ = r;
+    G_.add_transposed_product(-1.0, z.data(), residual_.data());
     if (refinement > 0) {
-      G_.add_product(-1.0, x.data(), work_.data());
       A_.add_product(-1.0, x.data(), residual_.data() + n);
       A_.add_transposed_product(-1.0, y.data(), residual_.data());
-      cones_.apply_inverse(scaled_z.data(), cone_step_.data());
-      G_.add_transposed_product(-1.0, cone_step_.data(), residual_.data());
     }
-    cones_.apply_inverse_transposed(work_.data(), cone_residual_.data());
-    for (std::int32_t k = 0; k < rows; ++k) cone_residual_[k] += rho[k] + scaled_z[k];
     const double size = largest(residual_);
-    if (refinement == 0) first_size = size;
-    if (refinement > 0 && (size <= 1e-13 * first_size || size > 0.5 * before)) break;
+    if (refinement == 0) negligible = relative_accuracy * size;
+    if (size > before) {  // without the last step, then
+      for (std::int32_t k = 0; k < n; ++k) x[k] -= step_[k];
+      for (std::int32_t k = 0; k < m; ++k) y[k] -= step_[n + k];
+      for (std::int32_t k = 0; k < rows; ++k) scaled_z[k] -= cone_step_[k];
+      cones_.apply_inverse(scaled_z.data(), z.data());
+      break;
+    }
+    if (size > 0.1 * before || size <= negligible || refinement > most_refinements) break;
     if (refinement > 0) before = size;
-
     step_ = residual_;
-    cones_.apply_inverse(cone_residual_.data(), cone_step_.data());
-    G_.add_transposed_product(1.0, cone_step_.data(), step_.data());
     ldl_->solve(step_.data());
     for (std::int32_t k = 0; k < n; ++k) x[k] += step_[k];
     for (std::int32_t k = 0; k < m; ++k) y[k] += step_[n + k];
     std::fill(work_.begin(), work_.end(), 0.0);
     G_.add_product(1.0, step_.data(), work_.data());
     cones_.apply_inverse_transposed(work_.data(), cone_step_.data());
-    for (std::int32_t k = 0; k < rows; ++k) scaled_z[k] += cone_step_[k] - cone_residual_[k];
+    for (std::int32_t k = 0; k < rows; ++k) scaled_z[k] += cone_step_[k];
   }
 }
 

@@ -37,9 +37,9 @@ class KktSystem {
   KktSystem(const SparseMatrix& A, const SparseMatrix& G, ConeProduct& cones);
 
   void factor();  // with the cones' present scaling
-  // In: x = p, y = q. Out: x, y and W z.
+  // In: x = p, y = q. Out: x, y, z and W z.
   void solve(std::vector<double>& x, std::vector<double>& y, const std::vector<double>& r,
-             const std::vector<double>& rho, std::vector<double>& scaled_z);
+             const std::vector<double>& rho, std::vector<double>& z, std::vector<double>& scaled_z);
   std::int64_t factor_nonzeros() const { return ldl_->factor_nonzeros(); }
 
  private:
@@ -60,7 +60,7 @@ class KktSystem {
   std::vector<char> conic_;  // variables that a cone meets
   std::unique_ptr<SparseLdl> ldl_;
   std::vector<double> values_, square_, scaled_, product_;
-  std::vector<double> p_, q_, residual_, step_, work_, cone_step_, cone_residual_;
+  std::vector<double> p_, q_, residual_, step_, work_, cone_step_;
 };
 
 }  // namespace tellegen
