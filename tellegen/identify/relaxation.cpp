@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "tellegen/identify/per_unit.h"
+
 namespace tellegen {
 namespace {
 
@@ -113,33 +115,6 @@ class Programme {
   ConicProblem problem_;
   Rows nonnegative_, second_order_, semidefinite_;
   double constant_ = 0.0;
-};
-
-// Per unit: voltage V, current I and the supply's frequency w are one; so are flux linkage V/w, resistance
-// V/I and inductance V/(w I). With torque (3P/4) V I / w, Q_w = J/P of torque/(2 w^2) and B of torque P/(2 w)
-// all difference equations have the one factor w dT.
-struct PerUnit {
-  double voltage = 0.0, current = 0.0, frequency = 0.0, torque = 0.0;
-  int poles = 4;
-
-  explicit PerUnit(const StartUp& data) : frequency(data.frequency), poles(data.poles) {
-    for (std::size_t n = 0; n < data.samples(); ++n) {
-      voltage = std::max({voltage, std::abs(data.v_qs[n]), std::abs(data.v_ds[n])});
-      for (const double i : {data.i_qs[n], data.i_ds[n]})
-        if (!std::isnan(i)) current = std::max(current, std::abs(i));
-    }
-    if (voltage == 0.0) voltage = 1.0;
-    if (current == 0.0) current = 1.0;
-    torque = 0.75 * poles * voltage / frequency * current;
-  }
-  double resistance() const { return voltage / current; }
-  double inductance() const { return voltage / (frequency * current); }
-  double inertia() const { return poles * torque / (2.0 * frequency * frequency); }  // J = P Q_w
-  double friction() const { return torque * poles / (2.0 * frequency); }
-  // L_s, L_m, r_s, r_r, Q_w, B
-  std::array<double, 6> bases() const {
-    return {inductance(), inductance(), resistance(), resistance(), inertia(), friction()};
-  }
 };
 
 enum Parameter { L_s, L_m, r_s, r_r, Q_w, B, parameter_count };
@@ -305,7 +280,7 @@ class Formulation {
       programme_.square(s.speed.square, s.speed.value);
     }
     programme_.minimise(1.0, fit(n));
-    const double i2 = unit_.current * unit_.current, w2 = unit_.frequency * unit_.frequency;
+    const double i2 = unit_.current * unit_.current;
     for (int k = 0; k < 2 && options_.penalty > 0.0; ++k) {
       const double guess = guess_[n][k] / unit_.current;
       programme_.minimise(options_.penalty * i2, mismatch(s.current[k + 2], guess));
@@ -314,7 +289,6 @@ class Formulation {
     for (const auto* readings : {&data_.i_qs, &data_.i_ds})
       if (!std::isnan((*readings)[n])) scale_ += options_.current_weight * (*readings)[n] * (*readings)[n];
     if (!std::isnan(data_.w_r[n])) scale_ += options_.speed_weight * data_.w_r[n] * data_.w_r[n];
-    (void)w2;
   }
 
   static Affine mismatch(const Lifted& x, double reading) {
@@ -445,6 +419,27 @@ class Formulation {
 };
 
 }  // namespace
+
+PerUnit::PerUnit(const StartUp& data) : frequency(data.frequency), poles(data.poles) {
+  for (std::size_t n = 0; n < data.samples(); ++n) {
+    voltage = std::max({voltage, std::abs(data.v_qs[n]), std::abs(data.v_ds[n])});
+    for (const double i : {data.i_qs[n], data.i_ds[n]})
+      if (!std::isnan(i)) current = std::max(current, std::abs(i));
+  }
+  if (voltage == 0.0) voltage = 1.0;
+  if (current == 0.0) current = 1.0;
+  torque = 0.75 * poles * voltage / frequency * current;
+}
+
+std::array<double, 6> PerUnit::bases() const {
+  const double inductance = voltage / (frequency * current), resistance = voltage / current;
+  return {inductance,
+          inductance,
+          resistance,
+          resistance,
+          poles * torque / (2.0 * frequency * frequency),
+          torque * poles / (2.0 * frequency)};
+}
 
 std::vector<std::array<double, 2>> guess_of_rotor_currents(const StartUp& data) {
   const std::vector<double> q = filled(data.i_qs), d = filled(data.i_ds), w = filled(data.w_r);
