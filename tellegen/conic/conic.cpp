@@ -17,6 +17,7 @@ namespace {
 using Vector = std::vector<double>;
 
 constexpr double fraction = 0.99;  // of the way to the boundary
+constexpr int patience = 20;       // iterations without a better point
 
 double dot(const Vector& a, const Vector& b) {
   double sum = 0.0;
@@ -108,7 +109,7 @@ class Solver {
     ConicSolution best;
     double best_error = INFINITY;
     ConicStatus end = ConicStatus::iteration_limit;
-    int iteration = 0;
+    int iteration = 0, best_iteration = 0;
     for (;; ++iteration) {
       residuals();
       const ConicSolution now = assess();
@@ -118,13 +119,10 @@ class Solver {
         best = now, end = now.status;
         break;
       }
-      if (getenv("DBG"))
-        fprintf(stderr, "%d p %.3g d %.3g gap %.3g obj %.9g dual %.9g tau %.3g kappa %.3g mu %.3g\n",
-                iteration, now.primal_residual, now.dual_residual, now.gap, now.objective, now.dual_objective,
-                tau_, kappa_, mu_);
-      if (error < best_error) best = now, best_error = error;
-      // Rounding: far behind what there was already.
-      if (error > 1e3 * best_error && best_error < 1e4) end = ConicStatus::stalled;
+      if (error < best_error) best = now, best_error = error, best_iteration = iteration;
+      // Rounding: far behind what there was already, or no better for long.
+      if ((error > 1e3 * best_error && best_error < 1e4) || iteration > best_iteration + patience)
+        end = ConicStatus::stalled;
       if (iteration == options_.most_iterations || end == ConicStatus::stalled) break;
       if (!step()) {
         end = ConicStatus::stalled;
@@ -280,7 +278,6 @@ class Solver {
 
   bool step() {
     if (!cones_.scale(s_.data(), z_.data(), lambda_.data())) {
-      if (getenv("DBG")) fprintf(stderr, "scale failed\n");
       return false;
     }
     kkt_.factor();
@@ -296,8 +293,6 @@ class Solver {
     cones_.add_identity(sigma * mu_, target_.data());
     direction(sigma, -tau_ * kappa_ - predictor_.tau * predictor_.kappa + sigma * mu_, corrector_);
     const double alpha = std::min(1.0, fraction * longest(corrector_));
-    if (getenv("DBG"))
-      fprintf(stderr, "   reach %.3g alpha %.3g sigma %.3g dtau %.3g\n", reach, alpha, sigma, corrector_.tau);
     if (!(alpha > 1e-7)) return false;  // NaN too
     add(alpha, corrector_.x, x_);
     add(alpha, corrector_.y, y_);

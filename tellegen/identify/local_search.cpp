@@ -87,6 +87,8 @@ class Discretised {
     for (std::int32_t n = 0; n < samples_; ++n) {
       for (int k = 0; k < 4; ++k) x[place(n, current_at + k)] = states[n].current[k] / unit_.current;
       x[place(n, speed_at)] = states[n].speed / unit_.frequency;
+      for (const int what : {current_at, current_at + 1, speed_at})
+        if (weight_[place(n, what)] > 0.0) x[place(n, what)] = smooth_[place(n, what)];
       const double* i = &x[place(n, current_at)];
       double* flux = &x[place(n, flux_at)];
       for (int k = 0; k < 4; ++k) flux[k] = L_s * i[k] + L_m * i[(k + 2) % 4];
@@ -411,6 +413,7 @@ LocalSearch search_locally(const StartUp& data, const InductionParameters& start
     if (found.point.failure.empty() && found.point.cost < best.point.cost) best = found;
   }
   result.converged = best.converged;
+  result.objective = INFINITY;
   if (best.x.size() == 0) return result;
   result.parameters = shooting.parameters(best.x);
   result.objective = 2.0 * shooting.at(best.x, &result.states).cost;

@@ -30,7 +30,7 @@ struct LocalSearchOptions {
 struct LocalSearch {
   InductionParameters parameters;
   std::vector<InductionState> states;
-  double objective = 0.0;  // (3.8a)
+  double objective = 0.0;  // (3.8a); infinite: no stage ended where the difference equations can be run
   int iterations = 0;      // factorisations and runs, of all stages
   bool converged = false;
 };

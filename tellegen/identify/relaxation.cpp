@@ -165,7 +165,9 @@ class Formulation {
  public:
   Formulation(const StartUp& data, const RelaxationOptions& options)
       : data_(data), options_(options), unit_(data), samples_(data.samples()) {
-    for (Lifted& parameter : parameters_) parameter = {programme_.unknown(), programme_.unknown()};
+    set_sizes();
+    for (int k = 0; k < parameter_count; ++k)
+      parameters_[k] = {unknown(size_[k]), unknown(size_[k] * size_[k])};
     for (std::size_t n = 0; n < samples_.size(); ++n) declare(n);
     for (std::size_t n = 0; n < samples_.size(); ++n) difference(n);
     for (std::size_t n = 0; n < samples_.size(); ++n) constrain(n);
@@ -211,33 +213,41 @@ class Formulation {
       s.speed_centre = filled_[2][n] / unit_.frequency;
     }
     // The variables are differences from the centres: x = centre + d, square = d2 + 2 centre d + centre^2.
-    const auto lifted = [&](double centre) {
-      const Affine d = programme_.unknown(), d2 = programme_.unknown();
+    const auto lifted = [&](double centre, double size) {
+      const double most = size + std::abs(centre);
+      const Affine d = unknown(most), d2 = unknown(most * most);
       return Lifted{d + Affine(centre), d2 + 2.0 * centre * d + Affine(centre * centre)};
     };
-    for (int k = 0; k < 4; ++k) s.current[k] = lifted(s.current_centre[k]);
-    s.speed = lifted(s.speed_centre);
+    for (int k = 0; k < 4; ++k) s.current[k] = lifted(s.current_centre[k], current_size_);
+    s.speed = lifted(s.speed_centre, speed_size_);
+    const auto current_most = [&](int k) { return current_size_ + std::abs(s.current_centre[k]); };
+    const double speed_most = speed_size_ + std::abs(s.speed_centre);
     for (int k = 0; k < 4; ++k) {
-      s.h[k] = programme_.unknown() + s.current_centre[k] * parameters_[L_s].value;
-      s.z[k] = programme_.unknown() + s.current_centre[(k + 2) % 4] * parameters_[L_m].value;
-      s.flux_square[k] = programme_.unknown();
-      s.flux[k] = options_.eliminated ? s.z[k] + s.h[k] : programme_.unknown();
+      const int across = (k + 2) % 4;
+      s.h[k] = unknown(size_[L_s] * current_most(k)) + s.current_centre[k] * parameters_[L_s].value;
+      s.z[k] = unknown(size_[L_m] * current_most(across)) + s.current_centre[across] * parameters_[L_m].value;
+      s.flux_square[k] = unknown(flux_size_ * flux_size_);
+      s.flux[k] = options_.eliminated ? s.z[k] + s.h[k] : unknown(flux_size_);
       if (!options_.eliminated) programme_.equal_zero(s.flux[k] - s.z[k] - s.h[k]);  // (3.11d)
     }
-    for (int k = 0; k < 2; ++k) s.y[k] = programme_.unknown() + s.current_centre[1 - k] * s.flux[k];
-    s.theta = programme_.unknown() + s.speed_centre * parameters_[Q_w].value;
+    for (int k = 0; k < 2; ++k)
+      s.y[k] = unknown(flux_size_ * current_most(1 - k)) + s.current_centre[1 - k] * s.flux[k];
+    s.theta = unknown(size_[Q_w] * speed_most) + s.speed_centre * parameters_[Q_w].value;
     s.torque = s.y[1] - s.y[0];
     if (!options_.eliminated) {
-      const Affine torque = programme_.unknown();
-      programme_.equal_zero(torque - s.torque);  // (3.11e)
-      programme_.square(programme_.unknown(), torque);
+      const double most = 2.0 * flux_size_ * current_size_;
+      const Affine torque = unknown(most);
+      programme_.equal_zero(torque - s.torque);         // (3.11e)
+      programme_.square(unknown(most * most), torque);  // (3.13n)
       s.torque = torque;
     }
-    for (int k = options_.eliminated ? 2 : 0; k < 4; ++k)
-      s.g[k] = programme_.unknown() + s.current_centre[k] * parameters_[k < 2 ? r_s : r_r].value;
+    for (int k = options_.eliminated ? 2 : 0; k < 4; ++k) {
+      const Parameter r = k < 2 ? r_s : r_r;
+      s.g[k] = unknown(size_[r] * current_most(k)) + s.current_centre[k] * parameters_[r].value;
+    }
     if (!options_.eliminated) {
-      for (Affine& f : s.f) f = programme_.unknown();
-      s.phi = programme_.unknown();
+      for (Affine& f : s.f) f = unknown(speed_size_ * flux_size_);
+      s.phi = unknown(size_[B] * speed_size_);
     }
   }
 
@@ -354,34 +364,39 @@ class Formulation {
       programme_.at_least_zero((from + to) * x.value - Affine(from * to) - x.square);
     };
     for (int k = 0; k < parameter_count; ++k) between(parameters_[k], low[k], high[k]);
-    const double flux = flux_limit(), current = options_.limits->current / unit_.current,
-                 speed = options_.limits->speed / unit_.frequency;
     for (const Sample& s : samples_) {
       for (int k = 0; k < 4; ++k) {
-        programme_.at_least_zero(Affine(flux * flux) - s.flux_square[k]);
-        programme_.at_least_zero(Affine(current * current) - s.current[k].square);
+        programme_.at_least_zero(Affine(flux_size_ * flux_size_) - s.flux_square[k]);
+        programme_.at_least_zero(Affine(current_size_ * current_size_) - s.current[k].square);
       }
-      programme_.at_least_zero(Affine(speed * speed) - s.speed.square);
+      programme_.at_least_zero(Affine(speed_size_ * speed_size_) - s.speed.square);
     }
   }
-  double flux_limit() const { return options_.limits->flux * unit_.frequency / unit_.voltage; }
 
-  // A dual point that misses A'y + G'z + c = 0 by r proves -b'y - h'z - sum |r_k| X_k where |x_k| <= X_k. No
-  // variable is larger in the limits than the products of the largest factors.
+  // A dual point that misses A'y + G'z + c = 0 by r proves -b'y - h'z - sum |r_k| X_k where |x_k| <= X_k,
+  // which holds for what every machine in the limits lifts to.
   double bound(const ConicProblem& problem, const ConicSolution& found, double constant) const {
     std::vector<double> r = problem.c;
+    double proved = constant;
     for (const SparseEntry& e : problem.A) r[e.column] += e.value * found.y[e.row];
     for (const SparseEntry& e : problem.G) r[e.column] += e.value * found.z[e.row];
-    double sum = 0.0;
-    for (const double x : r) sum += std::abs(x);
+    for (std::size_t k = 0; k < problem.b.size(); ++k) proved -= problem.b[k] * found.y[k];
+    for (std::size_t k = 0; k < problem.h.size(); ++k) proved -= problem.h[k] * found.z[k];
+    for (std::size_t k = 0; k < r.size(); ++k) proved -= std::abs(r[k]) * most_[k];
+    return std::max(0.0, proved * scale_);
+  }
+
+  Affine unknown(double most) {
+    most_.push_back(most);
+    return programme_.unknown();
+  }
+  void set_sizes() {
+    if (!options_.limits) return;
     const auto low = per_unit(options_.limits->low), high = per_unit(options_.limits->high);
-    double largest = std::max({1.0, flux_limit(), options_.limits->current / unit_.current,
-                               options_.limits->speed / unit_.frequency});
-    for (int k = 0; k < parameter_count; ++k)
-      largest = std::max({largest, std::abs(low[k]), std::abs(high[k])});
-    // Centred variables are at most (2 X)^2; a torque is the sum of two products, its square carries no cost.
-    const double most = 4.0 * largest * largest;
-    return std::max(0.0, (found.dual_objective + constant - sum * most) * scale_);
+    for (int k = 0; k < parameter_count; ++k) size_[k] = std::max(std::abs(low[k]), std::abs(high[k]));
+    flux_size_ = options_.limits->flux * unit_.frequency / unit_.voltage;
+    current_size_ = options_.limits->current / unit_.current;
+    speed_size_ = options_.limits->speed / unit_.frequency;
   }
 
   void read(const std::vector<double>& x, Relaxation& result) const {
@@ -416,6 +431,10 @@ class Formulation {
   std::array<Lifted, parameter_count> parameters_;
   std::vector<Sample> samples_;
   double scale_ = 0.0;
+  // Largest absolute values in the limits, per unit; of every variable.
+  std::array<double, parameter_count> size_{};
+  double flux_size_ = 0.0, current_size_ = 0.0, speed_size_ = 0.0;
+  std::vector<double> most_;
 };
 
 }  // namespace
