@@ -301,7 +301,8 @@ void add_relaxation(CLI::App& command) {
       "relaxation",
       "the published conic relaxation of a start-up: size, two formulations, what it determines");
   const auto options = std::make_shared<RelaxationBenchmarkOptions>();
-  relaxation->add_flag("--quick", options->quick, "a tenth of the samples");
+  relaxation->add_option("--samples", options->samples, "of the shortest record (2500)")
+      ->check(CLI::Range(20, 1'000'000));
   relaxation->add_option("--seed", options->seed, "of all random numbers (1)");
   relaxation->add_option("--only", options->only, "size, formulations, parameters")
       ->delimiter(',')

@@ -69,7 +69,6 @@ auto timed(double& seconds, Function function) {
 }
 
 void relaxation_sizes(const RelaxationBenchmarkOptions& options, Report& report) {
-  const std::size_t unit = options.quick ? 250 : 2500;
   report.begin(
       {"size", "start-up by forward Euler every 0.1 ms; (3.13) with the penalty (3.14), weights as published",
        "iterations, objective, seconds of processor time, memory; published: 185 s with SDPT3 and CVX",
@@ -82,7 +81,7 @@ void relaxation_sizes(const RelaxationBenchmarkOptions& options, Report& report)
   double time_ratio = 0.0, memory_ratio = 0.0, nonzeros_ratio = 0.0;
   int iterations = 0;
   for (const int times : {1, 2, 5, 10}) {
-    const StartUp data = clean_start_up(unit * times + 1, 1e-4);
+    const StartUp data = clean_start_up(options.samples * times + 1, 1e-4);
     double seconds = 0.0;
     const Relaxation found = timed(seconds, [&] { return relax(data); });
     const double memory = peak_megabytes() - before;
@@ -117,7 +116,7 @@ void relaxation_sizes(const RelaxationBenchmarkOptions& options, Report& report)
 }
 
 void relaxation_formulations(const RelaxationBenchmarkOptions& options, Report& report) {
-  const std::size_t samples = options.quick ? 251 : 2501;
+  const std::size_t samples = options.samples + 1;
   report.begin({"formulations",
                 fmt::format("{} samples; equalities and 18 cones of order 3 for each sample, as "
                             "published, beside 27 unknowns for each and no equalities",
@@ -166,7 +165,7 @@ std::vector<std::string> parameter_row(const std::string& record, const std::str
 }
 
 void relaxation_parameters(const RelaxationBenchmarkOptions& options, Report& report) {
-  const std::size_t samples = options.quick ? 501 : 2501;
+  const std::size_t samples = options.samples + 1;
   report.begin(
       {"parameters", fmt::format("{} samples every 0.1 ms", samples),
        "parameters of the relaxation alone, and of the local search that begins there; a lower bound of "

@@ -277,9 +277,7 @@ class Solver {
   }
 
   bool step() {
-    if (!cones_.scale(s_.data(), z_.data(), lambda_.data())) {
-      return false;
-    }
+    if (!cones_.scale(s_.data(), z_.data(), lambda_.data())) return false;
     kkt_.factor();
     constant_direction();
     cones_.product(lambda_.data(), lambda_.data(), square_.data());
@@ -344,14 +342,15 @@ std::string ConicSolution::brief() const {
 
 ConicSolution solve(const ConicProblem& problem, const ConicOptions& options) {
   assert(static_cast<std::int32_t>(problem.c.size()) == problem.variables);
+  assert(static_cast<std::int32_t>(problem.h.size()) ==
+         ConeProduct(problem.nonnegative, problem.second_order, problem.semidefinite).rows());
   const Substitution substitution(problem);
   ConicSolution found = Solver(substitution.reduced(), options).run();
-  double shift = 0.0;  // of both objectives, by what was put into c
-  if (found.status != ConicStatus::infeasible && found.status != ConicStatus::unbounded)
-    shift = -found.objective;
+  const bool ray = found.status == ConicStatus::infeasible || found.status == ConicStatus::unbounded;
+  const double reduced = found.objective;
   substitution.restore(found);
-  if (shift != 0.0) {
-    shift += dot(problem.c, found.x);
+  if (!ray) {  // what was put into c
+    const double shift = dot(problem.c, found.x) - reduced;
     found.objective += shift;
     found.dual_objective += shift;
   }

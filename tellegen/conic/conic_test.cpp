@@ -263,6 +263,33 @@ TEST(conic, random_problems_meet_the_optimality_conditions) {
   }
 }
 
+TEST(conic, equalities_alone_are_solved_too) {
+  ConicProblem p;  // x + y = 2, x - y = 1, min 3x - y: nothing is left to choose
+  p.variables = 2;
+  p.c = {3.0, -1.0};
+  p.A = {{0, 0, 1.0}, {0, 1, 1.0}, {1, 0, 1.0}, {1, 1, -1.0}};
+  p.b = {2.0, 1.0};
+  const ConicSolution found = solve(p);
+  ASSERT_EQ(found.status, ConicStatus::solved) << found.brief();
+  EXPECT_NEAR(found.objective, 4.0, 1e-7);
+}
+
+// A variable that one equality gives is not searched; its multiplier comes back.
+TEST(conic, substituted_variables_keep_objective_and_multipliers) {
+  ConicProblem p;  // min u + v: u = 1 - x, v = 2 x + 3, 0 <= x <= 5
+  p.variables = 3;
+  p.c = {0.0, 1.0, 1.0};
+  p.A = {{0, 0, 1.0}, {0, 1, 1.0}, {1, 0, -2.0}, {1, 2, 1.0}};
+  p.b = {1.0, 3.0};
+  p.G = {{0, 0, -1.0}, {1, 0, 1.0}};
+  p.h = {0.0, 5.0};
+  p.nonnegative = 2;
+  const ConicSolution found = solve(p);
+  expect_optimal(p, found, 1e-6);
+  EXPECT_NEAR(found.objective, 4.0, 1e-6);
+  EXPECT_NEAR(found.dual_objective, 4.0, 1e-6);
+}
+
 TEST(conic, badly_scaled_rows_and_columns_change_little) {
   std::mt19937_64 random(8);
   ConicProblem p = random_problem(random, 8, 2, 10, {4}, {3});

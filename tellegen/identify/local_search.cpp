@@ -21,18 +21,6 @@ constexpr double smallest_start = 0.05, largest_start = 20.0, smallest = 1e-4, l
 
 constexpr double least_felt = 1e-9;  // of a variable that nothing moves
 
-// Standard deviation of what is white in a signal: from its second differences, by their median.
-double white_noise(const std::vector<double>& readings) {
-  std::vector<double> differences;
-  for (std::size_t n = 2; n < readings.size(); ++n)
-    if (const double d = readings[n] - 2.0 * readings[n - 1] + readings[n - 2]; !std::isnan(d))
-      differences.push_back(std::abs(d));
-  if (differences.empty()) return 0.0;
-  const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
-  std::nth_element(differences.begin(), middle, differences.end());
-  return *middle / (0.6745 * std::sqrt(6.0));
-}
-
 class Discretised {
  public:
   Discretised(const StartUp& data, const LocalSearchOptions& options)
@@ -56,7 +44,8 @@ class Discretised {
     }
     smooth_ = reading_;
     const auto smooth = [&](const std::vector<double>& readings, int at, double unit) {
-      const std::vector<double> values = smoothed(readings, white_noise(readings));
+      const double noise = white_noise(readings);
+      const std::vector<double> values = smoothed(readings, std::isnan(noise) ? 0.0 : noise);
       for (std::int32_t n = 0; n < samples_ && !values.empty(); ++n) smooth_[place(n, at)] = values[n] / unit;
     };
     smooth(data.i_qs, current_at, unit_.current);
