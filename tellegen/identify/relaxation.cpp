@@ -26,13 +26,13 @@ struct Affine {
   }
   Affine& add(double factor, const Affine& other) {
     constant += factor * other.constant;
-    for (const auto& [index, value] : other.terms) {
-      const auto at =
-          std::find_if(terms.begin(), terms.end(), [&](const auto& term) { return term.first == index; });
+    for (const auto& added : other.terms) {
+      const auto at = std::find_if(terms.begin(), terms.end(),
+                                   [&](const auto& term) { return term.first == added.first; });
       if (at == terms.end())
-        terms.push_back({index, factor * value});
+        terms.push_back({added.first, factor * added.second});
       else
-        at->second += factor * value;
+        at->second += factor * added.second;
     }
     std::erase_if(terms, [](const auto& term) { return term.second == 0.0; });
     return *this;
