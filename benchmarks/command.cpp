@@ -5,7 +5,8 @@
 // electric machines in real time; machine-extraction: a machine from its cross-section, and its qd0 model;
 // twin: the thermal digital twin on its published problems; lossy: a motor estimated from samples of which
 // some are lost; sensor-faults: sensors that fail, and are named; estimate-size: filters of large networks;
-// identify: numbers with no starting values; mechanisms: open and closed chains beside Simbody and DART.
+// identify: numbers with no starting values; relaxation: the published conic route to such; mechanisms: open
+// and closed chains beside Simbody and DART.
 #include <memory>
 
 #include "benchmarks/circuits.h"
@@ -19,6 +20,7 @@
 #include "benchmarks/machines.h"
 #include "benchmarks/mechanisms.h"
 #include "benchmarks/readers.h"
+#include "benchmarks/relaxation.h"
 #include "benchmarks/sensor_faults.h"
 #include "benchmarks/stack.h"
 #include "benchmarks/sweep.h"
@@ -294,6 +296,26 @@ void add_identification(CLI::App& command) {
   });
 }
 
+void add_relaxation(CLI::App& command) {
+  CLI::App* relaxation = command.add_subcommand(
+      "relaxation",
+      "the published conic relaxation of a start-up: size, two formulations, what it determines");
+  const auto options = std::make_shared<RelaxationBenchmarkOptions>();
+  relaxation->add_option("--samples", options->samples, "of the shortest record (2500)")
+      ->check(CLI::Range(20, 1'000'000));
+  relaxation->add_option("--seed", options->seed, "of all random numbers (1)");
+  relaxation->add_option("--only", options->only, "size, formulations, parameters")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"size", "formulations", "parameters"}));
+  relaxation->add_option("--json", options->json, "write everything that is printed to this file");
+  relaxation->callback([options] {
+    const std::string_view name = "tellegen benchmark relaxation";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_relaxation_benchmark(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 }  // namespace
 
 void add_benchmark(CLI::App& command) {
@@ -312,6 +334,7 @@ void add_benchmark(CLI::App& command) {
   add_sensor_faults(command);
   add_estimate_size(command);
   add_identification(command);
+  add_relaxation(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");
   const auto options = std::make_shared<CircuitsOptions>();

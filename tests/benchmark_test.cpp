@@ -12,6 +12,7 @@
 #include "benchmarks/ladder_model.h"
 #include "benchmarks/mechanisms.h"
 #include "benchmarks/readers.h"
+#include "benchmarks/relaxation.h"
 #include "benchmarks/stack.h"
 #include "tellegen/model/read.h"
 #include "tellegen/simulate/adaptive.h"
@@ -166,6 +167,13 @@ TEST(benchmark, mechanisms_answer_as_the_programs_beside_them) {
   options.quick = true;
   options.chain = {1, 3};
   EXPECT_TRUE(run_mechanisms(options));
+}
+
+// Few samples: the sizes, both formulations, and bounds below what they bound.
+TEST(benchmark, the_published_relaxation_is_solved_and_bounds_what_it_may) {
+  RelaxationBenchmarkOptions options;
+  options.samples = 40;
+  EXPECT_TRUE(run_relaxation_benchmark(options));
 }
 
 TEST(benchmark, a_mechanism_reads_back_as_it_was_written) {

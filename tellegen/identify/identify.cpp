@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "tellegen/estimate/statistics.h"
+#include "tellegen/identify/smooth.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/symbolic/print.h"
@@ -298,18 +299,9 @@ class Identifier {
 }  // namespace
 
 double noise_of_readings(const Record& record, std::size_t sensor) {
-  std::vector<double> jumps;
-  for (std::int64_t row = 1; row + 1 < record.steps; ++row) {
-    const double second =
-        record.reading(row - 1, sensor) - 2.0 * record.reading(row, sensor) + record.reading(row + 1, sensor);
-    if (!std::isnan(second)) jumps.push_back(std::abs(second));
-  }
-  if (jumps.size() < 8) return std::numeric_limits<double>::quiet_NaN();
-  const auto middle = jumps.begin() + static_cast<long>(jumps.size() / 2);
-  std::nth_element(jumps.begin(), middle, jumps.end());
-  // The median of |x| is 0.6745 standard deviations, and the second difference of white noise has sqrt(6) of
-  // it.
-  return *middle / 0.67448975 / std::sqrt(6.0);
+  std::vector<double> readings;
+  for (std::int64_t row = 0; row < record.steps; ++row) readings.push_back(record.reading(row, sensor));
+  return white_noise(readings);
 }
 
 Identification identify(const Model& model, const Record& record, const std::vector<int>& unknowns,

@@ -146,4 +146,18 @@ std::vector<double> smoothed(const std::vector<double>& readings, double noise) 
   return values;
 }
 
+double white_noise(const std::vector<double>& readings) {
+  std::vector<double> jumps;
+  for (std::size_t n = 1; n + 1 < readings.size(); ++n) {
+    const double second = readings[n - 1] - 2.0 * readings[n] + readings[n + 1];
+    if (!std::isnan(second)) jumps.push_back(std::abs(second));
+  }
+  if (jumps.size() < 8) return std::numeric_limits<double>::quiet_NaN();
+  const auto middle = jumps.begin() + static_cast<long>(jumps.size() / 2);
+  std::nth_element(jumps.begin(), middle, jumps.end());
+  // The median of |x| is 0.6745 standard deviations, and the second difference of white noise has sqrt(6) of
+  // it.
+  return *middle / 0.67448975 / std::sqrt(6.0);
+}
+
 }  // namespace tellegen

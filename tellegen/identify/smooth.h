@@ -14,4 +14,7 @@ namespace tellegen {
 // no reading at all.
 std::vector<double> smoothed(const std::vector<double>& readings, double noise);
 
+// Standard deviation of what is white in a signal, from its second differences; NaN where there are too few.
+double white_noise(const std::vector<double>& readings);
+
 }  // namespace tellegen
