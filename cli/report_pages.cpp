@@ -154,7 +154,8 @@ void report(const ReportRequest& request) {
 void add_report(CLI::App& command) {
   auto request = std::make_shared<ReportRequest>();
   ReportRequest& r = *request;
-  command.add_option("PAGES", r.pages, "reports that estimate, calibrate, sweep, rank and optimize have written")
+  command
+      .add_option("PAGES", r.pages, "reports that estimate, calibrate, sweep, rank and optimize have written")
       ->required()
       ->type_name("F.html");
   command.add_option("--output", r.output, "the page that has all of them")->required()->type_name("F.html");

@@ -148,7 +148,8 @@ class HeatMapWriter {
           x + cell_x_ / 2, y + cell_y_ / 2 + 4.0, ink, number);
     if (at < map_.marked.size() && map_.marked[at])
       text += fmt::format(
-          "<path fill=\"none\" stroke=\"{}\" stroke-opacity=\"0.55\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}M{:.1f} {:.1f}L{:.1f} "
+          "<path fill=\"none\" stroke=\"{}\" stroke-opacity=\"0.55\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}M{:.1f} "
+          "{:.1f}L{:.1f} "
           "{:.1f}\"/>",
           ink, x + 2, y + 2, x + cell_x_ - 2, y + cell_y_ - 2, x + 2, y + cell_y_ - 2, x + cell_x_ - 2,
           y + 2);
