@@ -224,7 +224,8 @@ Model KindChecks::model(const Kind& kind, const KindCheck& check) const {
   return read_model_text(text(kind, check), folder_of(kind) / "the worked answer", read);
 }
 
-std::vector<WrongAnswer> KindChecks::wrong_answers(const Kind& kind, std::string_view form) const {
+std::vector<WrongAnswer> KindChecks::wrong_answers(const Kind& kind, std::string_view form,
+                                                   bool patient) const {
   std::vector<WrongAnswer> wrong;
   for (std::size_t k = 0; k < kind.checks.size(); ++k) {
     const KindCheck& check = kind.checks[k];
@@ -241,7 +242,7 @@ std::vector<WrongAnswer> KindChecks::wrong_answers(const Kind& kind, std::string
     try {
       const Model one = model(kind, check);
       std::vector<std::string> messages = differences(check, answer_of(one, check, form, 200));
-      if (!messages.empty()) messages = differences(check, answer_of(one, check, form, 20000));
+      if (patient && !messages.empty()) messages = differences(check, answer_of(one, check, form, 20000));
       for (const std::string& message : messages) add(message);
     } catch (const ModelError& error) {
       for (const Fault& fault : error.faults()) add(fault.message);

@@ -34,8 +34,9 @@ class KindChecks {
   std::string text(const Kind& kind, const KindCheck& check) const;
   Model model(const Kind& kind, const KindCheck& check) const;
 
-  // Steps are refined once before an answer counts as wrong.
-  std::vector<WrongAnswer> wrong_answers(const Kind& kind, std::string_view form = "tableau") const;
+  // `patient`: steps are refined once before an answer counts as wrong.
+  std::vector<WrongAnswer> wrong_answers(const Kind& kind, std::string_view form = "tableau",
+                                         bool patient = true) const;
 
  private:
   std::filesystem::path folder_;

@@ -23,7 +23,7 @@ TEST_P(Kinds, gives_its_worked_answers) {
   const Kind kind = read_kind(pool, checks.domains(), library / (path + ".toml"), GetParam());
   ASSERT_FALSE(kind.checks.empty()) << "a kind shows a worked answer in [check]";
   for (const char* form : {"tableau", "minimal"})
-    for (const WrongAnswer& wrong : checks.wrong_answers(kind, form))
+    for (const WrongAnswer& wrong : checks.wrong_answers(kind, form, false))
       ADD_FAILURE() << "check " << wrong.check + 1 << " in " << form << " form: " << wrong.message << "\n"
                     << checks.text(kind, kind.checks[wrong.check]);
 }

@@ -7,11 +7,11 @@
 // Every product of two unknowns becomes an unknown of its own, c3, and so does every square, c1 and c2; the
 // equality of matrices that ties them is relaxed to
 //
-//   [ 1  c4  c5 ]
-//   [ c4 c1  c3 ]  positive semidefinite,  c4 and c5 the factors: 18 such cones for each sample (3.12) [ c5
-//   c3  c2 ]
+//   [ 1  c4 c5 ]
+//   [ c4 c1 c3 ]  positive semidefinite (3.12), c4 and c5 the factors: 18 such cones for each sample,
+//   [ c5 c3 c2 ]
 //
-// and a penalty draws the rotor's currents, which nobody reads, to a guess (3.14)
+// and a penalty draws the rotor's currents, which nobody reads, to a guess (3.14).
 //
 // What it determines. The squares of the parameters and of the flux linkages carry no cost, so they grow
 // until every cone is slack, and a perfect fit is approached for any parameters: the infimum of the published
