@@ -1,6 +1,8 @@
 #include "tellegen/simulate/conditions.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 namespace tellegen {
@@ -78,6 +80,78 @@ std::vector<std::int32_t> Conditions::columns() const {
           if (const auto column = ends[list_[k].member]; column >= 0) columns.push_back(column);
   }
   return columns;
+}
+
+namespace {
+
+// Where a quantity changes its sign with one of its variables.
+std::optional<double> place_of_change(Expr quantity, Expr symbol, ExprMap<double>& numbers) {
+  double& x = numbers[symbol];
+  const double kept = x;
+  const auto negative = [&](double at) {
+    x = at;
+    return evaluate(quantity, numbers) < 0.0;
+  };
+  std::optional<double> found;
+  for (double size = 1e9; size > 1e-9 && !found; size /= 4.0)
+    for (const double sign : {1.0, -1.0})
+      if (double low = 0.25 * sign * size, high = sign * size; !found && negative(low) != negative(high)) {
+        for (int round = 0; round < 60; ++round)
+          (negative(0.5 * (low + high)) == negative(low) ? low : high) = 0.5 * (low + high);
+        found = high;
+      }
+  if (!found && negative(-1e-9) != negative(1e-9)) found = 0.0;
+  x = kept;
+  return found;
+}
+
+bool jumps_where(Expr quantity, const Group& group, ExprMap<double> numbers) {
+  Expr symbol;
+  std::optional<double> place;
+  bool of_variables = false;
+  for (const LocalSymbol& s : group.symbols)
+    if (!place && depends_on(quantity, s.symbol)) {
+      of_variables = true;
+      symbol = s.symbol;
+      place = place_of_change(quantity, symbol, numbers);
+    }
+  if (!place) return of_variables;  // of time and numbers alone it is a breakpoint
+  double& x = numbers[symbol];
+  const double at = *place, aside = 1e-6 * (1e-3 + std::abs(at));
+  for (Expr residual : group.residuals) {
+    double r[4];
+    for (int k = 0; k < 4; ++k) {
+      constexpr double places[] = {-2.0, -1.0, 1.0, 2.0};
+      x = at + places[k] * aside;
+      r[k] = evaluate(residual, numbers);
+    }
+    const double beside = std::abs(r[1] - r[0]) + std::abs(r[3] - r[2]),
+                 size = std::abs(r[1]) + std::abs(r[2]);
+    if (!(std::abs(r[2] - r[1]) <= 10.0 * beside + 1e-9 * size)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool equations_jump(const EquationSystem& system) {
+  constexpr std::int32_t most_members = 4;  // of a group that are looked at
+  for (const Group& group : system.groups) {
+    const std::vector<Expr> quantities = jumping_quantities(group.residuals);
+    for (std::int32_t m = 0; m < std::min(group.size(), most_members) && !quantities.empty(); ++m) {
+      ExprMap<double> numbers{{group.time, 0.1}};
+      double some = 0.3;  // nothing special
+      for (const LocalSymbol& s : group.symbols) {
+        numbers[s.symbol] = some = -0.83 * some + 0.11;
+        if (s.rate) numbers[s.rate] = some;
+      }
+      for (std::size_t p = 0; p < group.parameters.size(); ++p)
+        numbers[group.parameters[p]] = group.values[p][m];
+      for (Expr quantity : quantities)
+        if (jumps_where(quantity, group, numbers)) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace tellegen

@@ -38,4 +38,9 @@ class Conditions {
   ColumnFormulas updates_;  // last: made with the list
 };
 
+// Whether an equation jumps where one of its conditions changes with a variable, as if(v > 0.5, 1, 2) does
+// and max(v, 0.5) does not. Found by numbers on both sides of where it changes; where that is not found, it
+// may.
+bool equations_jump(const EquationSystem& system);
+
 }  // namespace tellegen

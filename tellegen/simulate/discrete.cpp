@@ -21,7 +21,10 @@ int discrete_of(const EquationSystem& system, Expr symbol) {
   return -1;
 }
 
-std::vector<Expr> switching_quantities(std::span<const Expr> expressions) {
+namespace {
+
+// `kinks`: those of functions that have a corner and no jump as well.
+std::vector<Expr> quantities_of(std::span<const Expr> expressions, bool kinks) {
   std::vector<Expr> quantities;
   const auto watch = [&](Expr e) {
     if (std::find(quantities.begin(), quantities.end(), e) == quantities.end()) quantities.push_back(e);
@@ -30,6 +33,8 @@ std::vector<Expr> switching_quantities(std::span<const Expr> expressions) {
     if (node.op() != Op::call) continue;
     const auto name = node.function().name;
     const auto args = node.args();
+    const bool corner = name == "min" || name == "max" || name == "abs";
+    if (corner && !kinks) continue;
     if (name == "lt" || name == "le" || name == "gt" || name == "ge" || name == "min" || name == "max")
       for (std::size_t i = 0; i < args.size(); ++i)
         for (std::size_t j = 0; j < i; ++j) watch(args[j] - args[i]);
@@ -40,6 +45,15 @@ std::vector<Expr> switching_quantities(std::span<const Expr> expressions) {
     if (name == "mod") watch(pool.call("sin", {pool.number(std::acos(-1.0)) * args[0] / args[1]}));
   }
   return quantities;
+}
+
+}  // namespace
+
+std::vector<Expr> switching_quantities(std::span<const Expr> expressions) {
+  return quantities_of(expressions, true);
+}
+std::vector<Expr> jumping_quantities(std::span<const Expr> expressions) {
+  return quantities_of(expressions, false);
 }
 
 ColumnFormulas::ColumnFormulas(const EquationSystem& system, std::span<const Expr> formulas) {

@@ -38,6 +38,7 @@ int discrete_of(const EquationSystem& system, Expr symbol);
 
 // Quantities whose sign decides a comparison, a minimum, a magnitude in these expressions.
 std::vector<Expr> switching_quantities(std::span<const Expr> expressions);
+std::vector<Expr> jumping_quantities(std::span<const Expr> expressions);  // without those of min, max, abs
 
 // Whether an update is another value.
 inline bool differs(double update, double held) { return tellegen_differs(update, held) != 0; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tellegen/simulate/conditions.h"
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/simulate.h"
 #include "tellegen/simulate/variable_step.h"
@@ -81,6 +82,7 @@ VariableRun::VariableRun(const Problem& problem)
       width_(problem.outputs.size()),
       stage_(make_implicit_stage(problem, formulas_, 1.0 / (Esdirk::gamma * 1e-3 * interval_))),
       controlled_(system_.rates.size()),
+      jumps_(equations_jump(system_)),
       held_(problem.initial.held),
       next_(held_.size()) {
   count_ = controlled_ + (stage_->keeps_totals() ? problem.totals.size() : 0);
@@ -284,7 +286,7 @@ bool VariableRun::step() {
     }
     rejected_ = true;
     const bool stay = refused.stay(h, solved, error);
-    if (refused.slow() || (solved && error > 1.0 / at_a_jump)) jump_before_ = t_ + h;
+    if (jumps_ && (refused.slow() || (solved && error > 1.0 / at_a_jump))) jump_before_ = t_ + h;
     if (stay) {
       learn_rounding(h);
       h_ = refused.longer();

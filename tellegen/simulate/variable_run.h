@@ -75,6 +75,7 @@ class VariableRun : public Integrator {
   std::size_t width_ = 0;
   std::unique_ptr<ImplicitStage> stage_;
   std::size_t count_ = 0, controlled_ = 0;  // variables, and those of them that have a say in steps
+  bool jumps_;                              // the equations do, with variables
   Vector floor_, peak_, rounded_;           // their scales, and what rounding leaves of them
 
   // Now.
