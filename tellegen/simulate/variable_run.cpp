@@ -18,6 +18,7 @@ constexpr double shrink_most = 0.2, grow_most = 5.0, safety = 0.9;
 constexpr double keep_below = 1.2;         // a step that could be longer by less stays: its tangent does too
 constexpr double least_tolerance = 1e-12;  // of a step: rounding leaves no less
 constexpr double rounding_of_parts = 1e-13;
+constexpr double most_rounding = 1e-9;  // of a variable's scale
 constexpr double caution = 0.1;  // errors of single steps add up: this part of the tolerance is for each
 // Where an equation jumps within a step (an `if` of its variables), the two formulas may be nearer to each
 // other than to the solution, by as much as 360 where it jumps between the third stage and the fourth.
@@ -240,11 +241,14 @@ double VariableRun::error_norm(double h) const {
   return largest;
 }
 
-// An error that steps of very different lengths have alike is rounding (of an integral over the difference
-// of two large currents), and will be there in the steps to come.
+// An error that steps of very different lengths have alike, and that is next to nothing in its unit, is
+// rounding (of an integral over the difference of two large currents) and will be there in the steps to
+// come. A large one may be of what decays faster than all of them.
 void VariableRun::learn_rounding(double h) {
   for (std::size_t k = 0; k < controlled_; ++k)
-    if (const double error = error_of(k, h); error > allowed_error(k)) rounded_[k] = 4.0 * error;
+    if (const double error = error_of(k, h);
+        error > allowed_error(k) && error < most_rounding * floor_[k] / floor_of_scale)
+      rounded_[k] = 4.0 * error;
 }
 
 bool VariableRun::step() {
