@@ -73,7 +73,7 @@ Convergence converges(const std::function<double(double step)>& error_at, double
   // Slower than its order, but on its way: an eighth of the first error, and small. Or still large, and
   // falling as it should in the last two halvings: a first-order method in many periods of an oscillation.
   c.passed = c.errors.back() < 0.01 && c.errors.back() * 4 < c.errors.front();
-  if (const std::size_t n = c.errors.size(); n >= 3 && c.errors[n - 1] < 0.1) {
+  if (const std::size_t n = c.errors.size(); n >= 3 && c.errors[n - 1] < 0.5) {
     const double near = std::pow(2.0, order - 0.1);
     c.passed =
         c.passed || (c.errors[n - 1] * near < c.errors[n - 2] && c.errors[n - 2] * near < c.errors[n - 3]);
