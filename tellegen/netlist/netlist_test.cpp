@@ -47,6 +47,9 @@ TEST(Netlist, SourcesHaveTheWaveformsOfSpice) {
       component("V1 a 0 5 PULSE 0 5 1u\nR1 a 0 1\n.tran 10n 1u", "v1"),
       R"(v1 = { kind = "electrical.pulse_voltage", p = "a", n = "datum", low = 0, high = 5, delay = 1e-06, rise = 1e-08, fall = 1e-08 })");
   EXPECT_EQ(
+      component("V1 a 0 DC PULSE 0 5 1u\nR1 a 0 1\n.tran 10n 1u", "v1"),
+      R"(v1 = { kind = "electrical.pulse_voltage", p = "a", n = "datum", low = 0, high = 5, delay = 1e-06, rise = 1e-08, fall = 1e-08 })");
+  EXPECT_EQ(
       component("V1 a 0 PWL(0,0 1m,5)\nR1 a 0 1", "v1"),
       R"(v1 = { kind = "electrical.pwl_voltage", p = "a", n = "datum", points = [[0, 0], [0.001, 5]] })");
 }

@@ -39,7 +39,10 @@ void Translation::source(const Item& item) {
     const Field& field = fields[k++];
     if (field.is("dc")) {
       skip_equals();
-      level = a_value();
+      // DC PULSE(...): the waveform says what it is.
+      const bool no_level = k < fields.size() && fields[k].type == Field::Type::word &&
+                            (is_one_of(fields[k].text, shapes) || fields[k].is("ac"));
+      if (!no_level) level = a_value();
     } else if (field.is("ac") || field.is("distof1") || field.is("distof2")) {
       note(item.place(), fmt::format("'{}' of '{}' is for other analyses and has no effect", field.text,
                                      item.element.name));

@@ -57,7 +57,7 @@ Convergence converges(const std::function<double(double step)>& error_at, double
   const double needed = std::pow(2.0, order - 0.5);
   for (int k = 0; k <= refinements + 2; ++k, step /= 2) {
     // Two more where it still falls.
-    if (k > refinements && !(c.errors[k - 1] < 0.1 && c.errors[k - 1] < 0.7 * c.errors[k - 2])) break;
+    if (k > refinements && !(c.errors[k - 1] < 0.5 && c.errors[k - 1] < 0.7 * c.errors[k - 2])) break;
     const double error = error_at(step);
     if (error < 0.0) {  // refused
       c.passed = c.at_order = true;
