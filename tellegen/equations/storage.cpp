@@ -6,6 +6,10 @@
 
 namespace tellegen {
 
+bool RedundantRate::follows_a_source() const {
+  return drive || std::any_of(terms.begin(), terms.end(), [](const Term& term) { return term.rate < 0; });
+}
+
 std::int32_t Storage::state_count() const {
   return static_cast<std::int32_t>(std::count(is_state.begin(), is_state.end(), 1));
 }

@@ -23,6 +23,7 @@ struct RedundantRate {
   std::vector<Term> terms;
   Expr drive;      // what else its rate has, a function of t; empty: nothing
   Expr driven_by;  // what that is the derivative of
+  bool follows_a_source() const;
 };
 
 struct Storage {

@@ -13,11 +13,6 @@ std::array<double, 5> numbers_of(const Scheme& s) {
   return {s.alpha, s.past[0], s.past[1], s.past[2], s.past_rate};
 }
 
-bool follows_a_source(const RedundantRate& r) {
-  return r.drive ||
-         std::any_of(r.terms.begin(), r.terms.end(), [](const auto& term) { return term.rate < 0; });
-}
-
 }  // namespace
 
 MethodPlan plan_method(const SimulationOptions& options, double step) {
@@ -60,7 +55,8 @@ void EventSteps::connect() {
   e.order = plan_.order;
   e.restart_steps = plan_.restart_steps;
   const auto& redundant = problem_.storage.redundant;
-  e.jumps_share = std::any_of(redundant.begin(), redundant.end(), follows_a_source);
+  e.jumps_share = std::any_of(redundant.begin(), redundant.end(),
+                              [](const RedundantRate& r) { return r.follows_a_source(); });
   e.bisections = problem_.options.event_bisections;
   e.stop_event = problem_.stop_event;
   e.follows = std::any_of(discrete.begin(), discrete.end(),

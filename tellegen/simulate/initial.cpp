@@ -217,10 +217,7 @@ class InitialProblem {
   // conditions in place of values (machines that turn while they are steady) rates are what the conditions
   // say.
   bool begins_steady() const {
-    const auto driven = [](const RedundantRate& r) {
-      return r.drive ||
-             std::any_of(r.terms.begin(), r.terms.end(), [](const auto& term) { return term.rate < 0; });
-    };
+    const auto driven = [](const RedundantRate& r) { return r.follows_a_source(); };
     if (!conditions_.empty() || std::none_of(storage_.redundant.begin(), storage_.redundant.end(), driven))
       return false;
     for (std::int32_t k = 0; k < tableau_.rate_count(); ++k)

@@ -169,14 +169,15 @@ bool VariableRun::begin_anew() {
       chatters(at);
       break;
     }
+    const bool samples = sampled && round == 0;
     // Of several edges in one instant the last may be behind it, and is before what is sampled there.
-    bool ends = sampled && round == 0 && take_over(Due::timed, changed);
-    if (sampled && round == 0 && changed && !ends) {
+    bool ends = samples && take_over(Due::timed, changed);
+    if (samples && changed && !ends) {
       any = true;
       stage_->iterates(iterates_);
       if (!solve(now)) return no_solution();
     }
-    ends = ends || take_over(sampled && round == 0 ? Due::sampled : Due::followers, changed);
+    ends = ends || take_over(samples ? Due::sampled : Due::followers, changed);
     if (ends) {
       ended_ = at;
       if (!last_row.empty()) row_ = last_row;
