@@ -238,9 +238,16 @@ double AdaptiveRun::first_instant(double to) {
   return any ? 1e-9 * to : std::numeric_limits<double>::infinity();
 }
 
-// Whether some storage follows a source together with others.
+// Whether some storage follows a source together with others, or what drives it jumps now.
 bool AdaptiveRun::shares_jumps() const {
-  const auto shared = [](const RedundantRate& r) {
+  const double at = jumps_.next(), aside = std::max(moment(), 1e-12 * at);
+  const Expr time = system_.model->pool->symbol("t");
+  const auto shared = [&](const RedundantRate& r) {
+    if (r.driven_by) {
+      const double before = evaluate(r.driven_by, ExprMap<double>{{time, at - aside}}),
+                   after = evaluate(r.driven_by, ExprMap<double>{{time, at + aside}});
+      if (std::abs(after - before) > 1e-6 * (std::abs(after) + std::abs(before))) return true;
+    }
     const auto is_source = [](const auto& term) { return term.rate < 0; };
     const bool source = std::any_of(r.terms.begin(), r.terms.end(), is_source);
     return source && !std::all_of(r.terms.begin(), r.terms.end(), is_source);

@@ -35,6 +35,25 @@ c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1, v0 = 1 }
   }
 }
 
+// Storages in a circuit with a source that jumps share what that brings, beside a variable too; what does not
+// jump then is no hindrance.
+TEST_F(Adaptive, storages_that_would_jump_are_refused) {
+  const auto failure = [](const std::string& value) {
+    const Model model =
+        model_of("v = { kind = \"electrical.voltage_source\", p = \"b\", n = \"a\", V = \"" + value +
+                 R"toml(" }
+c1 = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1 }
+c2 = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1 }
+other = { kind = "electrical.current_source", p = "datum", n = "c", I = "if(t < 0.4, 4, 3)" }
+r = { kind = "electrical.resistor", p = "c", n = "datum", R = 1 }
+)toml");
+    return Simulation(model, options(1.0, 0.1, 1e-6), {}).run().failure;
+  };
+  EXPECT_NE(failure("if(t < 0.4, 4, 3)"), "");
+  EXPECT_NE(failure("-0.4*a.v + if(t < 0.4, 4, 3)"), "");
+  EXPECT_EQ(failure("-0.4*a.v + cos(t)"), "");
+}
+
 TEST_F(Adaptive, corners_of_a_source_are_located_as_events) {
   // A square wave of 1 s into 1 F through a current source: a triangle.
   const TestRun run(R"toml(
