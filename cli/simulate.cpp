@@ -34,6 +34,7 @@ constexpr double default_tolerance = 1e-4;  // of results; studies, which differ
 // The command line as it was typed.
 struct SimulateRequest {
   std::string file, stop, step, sample, method, form, start, slow, outputs, output, plot, json, compare;
+  std::string checkpoint, every, resume;
   MotionRequest motion;
   std::vector<std::string> set;
   int iterations = 0, start_steps = 0, event_bisections = 0, slow_steps = 0;
@@ -79,6 +80,8 @@ SimulationOptions options_of(const SimulateRequest& request) {
 void check_targets(const SimulateRequest& request) {
   if (!request.output.empty())
     check_writable({tellegen_simulate, "--output"}, request.output, {".csv", ".h5", ".hdf5"});
+  if (!request.checkpoint.empty())
+    check_writable({tellegen_simulate, "--checkpoint"}, request.checkpoint, {".run"});
   if (!request.plot.empty()) check_writable({tellegen_simulate, "--plot"}, request.plot, {".svg", ".png"});
   if (!request.json.empty()) check_writable({tellegen_simulate, "--json"}, request.json, {".json"});
   check_motion_targets(request.motion);
@@ -215,6 +218,10 @@ void find_culprit(const EquationSystem& system, const std::vector<OutputColumn>&
   if (result.balance && result.balance->checked) report.summary.balance = result.balance;
 }
 
+bool is_saved(const SimulateRequest& request) {
+  return !request.checkpoint.empty() || !request.resume.empty();
+}
+
 // Nothing but the file needs the rows, and they are many.
 bool is_streamed(const SimulateRequest& request, const Simulation& simulation) {
   return !request.output.empty() && !is_stream(request.output) && request.plot.empty() &&
@@ -227,13 +234,29 @@ void run_to_file(const SimulateRequest& request, const EquationSystem& system,
                  const std::vector<OutputColumn>& columns, RunReport& report) {
   report.options.balance = Balance::off;
   Simulation simulation(system, report.options, columns);
-  check_disk(simulation, request.output);
-  const fs::path path = partial_path(request.output);
+  const bool to_file = !request.output.empty();
+  if (to_file) check_disk(simulation, request.output);
+  const fs::path path = to_file ? partial_path(request.output) : fs::path();
+  SavedRun saved;
+  if (!request.resume.empty()) saved.resume = read_text(request.resume, {request.resume, 0});
+  if (!request.every.empty()) saved.every = read_seconds({tellegen_simulate, "--every"}, request.every);
+  std::optional<StopSignals> signals;
+  if (!request.checkpoint.empty()) {
+    saved.save = [&](const std::string& bytes) { write_file(request.checkpoint, bytes); };
+    signals.emplace();
+    saved.stop = &StopSignals::asked();
+  }
   ProgressBar bar;
   StreamedRun run =
-      run_streamed(simulation, path, ProgressBar::watched() ? Progress(std::ref(bar)) : Progress());
-  if (run.result.failure.empty()) fs::rename(path, request.output);
-  report.written.push_back((run.result.failure.empty() ? fs::path(request.output) : path).string());
+      run_streamed(simulation, path, ProgressBar::watched() ? Progress(std::ref(bar)) : Progress(), saved);
+  const bool whole = run.result.failure.empty() && !run.interrupted;
+  if (to_file && whole) fs::rename(path, request.output);
+  if (to_file) report.written.push_back((whole ? fs::path(request.output) : path).string());
+  if (run.interrupted)
+    throw StudyError(request.file, fmt::format("interrupted at t = {:.9g} s", run.result.t.back()),
+                     {to_file ? fmt::format("what was computed until then: {}", path.string()) : "",
+                      fmt::format("--resume {} goes on from there", request.checkpoint)});
+  if (!request.checkpoint.empty()) report.written.push_back(request.checkpoint);
   report.summary = std::move(run.result);
   report.streamed_rows = run.rows;
   report.trajectory = std::move(run.ends);
@@ -242,6 +265,9 @@ void run_to_file(const SimulateRequest& request, const EquationSystem& system,
 void simulate(const SimulateRequest& request) {
   if (request.all && !request.outputs.empty())
     throw command_fault(tellegen_simulate, "T401", "--all and --outputs exclude each other");
+  if (is_saved(request) && is_stream(request.output))
+    throw command_fault(tellegen_simulate, "T401",
+                        "--checkpoint and --resume write to a file, not to standard output");
   const SimulationOptions given = options_of(request);
   ReadOptions reading;
   for (const std::string& text : request.set)
@@ -267,6 +293,9 @@ void simulate(const SimulateRequest& request) {
   try {
     if (request.wants_reference) {
       solve_reference(system, request.agreement, columns, report);
+    } else if (is_saved(request)) {
+      run_to_file(request, system, columns, report);
+      report.brief = report.summary.brief();
     } else {
       Simulation simulation(system, report.options, columns);
       if (request.realtime.on) {
@@ -385,9 +414,9 @@ void add_simulate(CLI::App& command) {
                      ->group(how);
   command.add_flag("--strict", r.strict, "a warning is a fault: exit code 1")->group(how);
   auto* off = command.add_flag("--no-balance", r.no_balance, "do not account for energy")->group(how);
-  command.add_flag("--balance", r.balance, "account for energy storage by storage")
-      ->excludes(off)
-      ->group(how);
+  auto* balance = command.add_flag("--balance", r.balance, "account for energy storage by storage")
+                      ->excludes(off)
+                      ->group(how);
   command.add_flag("--interpret", r.interpret, "do without the system's C compiler")->group(how);
 
   const char* what = "What to simulate and report";
@@ -409,8 +438,28 @@ void add_simulate(CLI::App& command) {
   auto* realtime = add_realtime_options(command, r.realtime);
   realtime->excludes(reference)->excludes(compared)->excludes(verify);
   command.add_option("--output", r.output, "results over time")->type_name("F.csv|F.h5")->group(where);
-  command.add_option("--plot", r.plot, "picture of the results")->type_name("F.svg|F.png")->group(where);
-  for (CLI::Option* motion : add_motion_options(command, r.motion, where)) realtime->excludes(motion);
+  auto* plot =
+      command.add_option("--plot", r.plot, "picture of the results")->type_name("F.svg|F.png")->group(where);
+  const auto motions = add_motion_options(command, r.motion, where);
+  for (CLI::Option* motion : motions) realtime->excludes(motion);
+  const char* saved = "Runs that are saved";
+  auto* checkpoint = command
+                         .add_option("--checkpoint", r.checkpoint,
+                                     "save the run there at the end, and when it is interrupted")
+                         ->type_name("F.run")
+                         ->group(saved);
+  command.add_option("--every", r.every, "... and whenever so much of the model's time has passed")
+      ->type_name("TIME")
+      ->needs(checkpoint)
+      ->group(saved);
+  auto* resume = command.add_option("--resume", r.resume, "go on with the run that was saved there")
+                     ->type_name("F.run")
+                     ->group(saved);
+  // Their rows go to a file as they are made; nothing here sees all of them, or has a clock.
+  for (CLI::Option* option : {checkpoint, resume}) {
+    for (CLI::Option* other : {realtime, reference, verify, balance, compared, plot}) option->excludes(other);
+    for (CLI::Option* motion : motions) option->excludes(motion);
+  }
   auto* json = command.add_option("--json", r.json, "summary for machines, to a file or standard output")
                    ->type_name("[F.json]")
                    ->expected(0, 1)

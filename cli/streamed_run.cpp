@@ -56,7 +56,8 @@ void check_disk(const Simulation& simulation, const fs::path& path) {
                     {"give a longer sample interval (--sample), or fewer outputs (--outputs)"}});
 }
 
-StreamedRun run_streamed(Simulation& simulation, const fs::path& path, const Progress& progress) {
+StreamedRun run_streamed(Simulation& simulation, const fs::path& path, const Progress& progress,
+                         const SavedRun& saved) {
   using Clock = std::chrono::steady_clock;
   const FlushDenormals flush;
   StreamedRun run;
@@ -68,7 +69,8 @@ StreamedRun run_streamed(Simulation& simulation, const fs::path& path, const Pro
   const std::size_t width = result.names.size();
   std::optional<CsvStream> csv;
   std::optional<Hdf5Stream> hdf5;
-  if (is_hdf5(path))
+  if (path.empty()) {
+  } else if (is_hdf5(path))
     hdf5.emplace(path, result.names, result.units);
   else
     csv.emplace(path, result.names, result.units);
@@ -95,18 +97,32 @@ StreamedRun run_streamed(Simulation& simulation, const fs::path& path, const Pro
   const double sample = simulation.sample_interval();
   const Problem& problem = simulation.problem();
   std::int64_t samples = sample_count(problem), done = 0;
-  t = {0.0};
-  simulation.first_row(values.data());
-  write(1);
+  if (saved.resume.empty()) {
+    t = {0.0};
+    simulation.first_row(values.data());
+    write(1);
+  } else {
+    const ResumedRun resumed = simulation.resume(saved.resume);
+    std::copy(resumed.row.begin(), resumed.row.end(), values.begin());
+    done = resumed.samples;
+  }
+  const double begin_time = sample * static_cast<double>(done);
   const std::vector<double> first(values.begin(), values.begin() + static_cast<long>(width));
-  std::vector<double> last = first;
-  double end = 0.0;
+  std::vector<double> last = first, last_si;
+  double end = begin_time;
+  const auto samples_between =
+      saved.every > 0.0 ? std::max<std::int64_t>(1, std::llround(saved.every / sample)) : samples;
+  const auto save = [&] {
+    if (csv) csv->flush();
+    saved.save(simulation.checkpoint(done, last_si));
+  };
   if (problem.stop_event >= 0 && problem.initial.held[problem.stop_event] != 0.0) {
     result.ended = 0.0;
     samples = 0;
   }
   while (done < samples) {
-    const std::int64_t wanted = std::min(rows_together, samples - done);
+    std::int64_t wanted = std::min(rows_together, samples - done);
+    if (saved.save) wanted = std::min(wanted, samples_between - done % samples_between);
     const auto begin = Clock::now();
     std::int64_t finished = simulation.integrator().advance(wanted, values.data());
     result.loop_seconds += std::chrono::duration<double>(Clock::now() - begin).count();
@@ -122,6 +138,10 @@ StreamedRun run_streamed(Simulation& simulation, const fs::path& path, const Pro
         ++finished;
       }
     }
+    if (saved.save && finished > 0) {
+      const auto* row = values.data() + (finished - 1) * static_cast<std::int64_t>(width);
+      last_si.assign(row, row + width);
+    }
     write(finished);
     if (finished > 0) {
       const auto* row = values.data() + (finished - 1) * static_cast<std::int64_t>(width);
@@ -130,6 +150,11 @@ StreamedRun run_streamed(Simulation& simulation, const fs::path& path, const Pro
     }
     if (progress) progress(static_cast<double>(done) / static_cast<double>(samples));
     if (over) break;
+    run.interrupted = saved.stop && *saved.stop && done < samples;
+    if (saved.save &&
+        (run.interrupted || done == samples || (saved.every > 0.0 && done % samples_between == 0)))
+      save();
+    if (run.interrupted) break;
   }
   if (csv) csv->close();
   if (hdf5) hdf5->close();
@@ -138,10 +163,10 @@ StreamedRun run_streamed(Simulation& simulation, const fs::path& path, const Pro
   result.statistics = simulation.integrator().statistics();
   result.step =
       result.statistics.steps > 0 ? end / static_cast<double>(result.statistics.steps) : problem.step;
-  result.t = {0.0, end};
+  result.t = {begin_time, end};
   run.ends = {result.names, result.units, {}, {}};
-  run.ends.append(0.0, first);
-  run.ends.append(0.0, low);
+  run.ends.append(begin_time, first);
+  run.ends.append(begin_time, low);
   run.ends.append(end, high);
   run.ends.append(end, last);
   return run;

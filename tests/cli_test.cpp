@@ -241,6 +241,38 @@ TEST(CliSimulate, PlotsAsSvgAndPng) {
   EXPECT_EQ(folder.file_count(), 2u);
 }
 
+// The rows of both halves are those of the whole; the second one may end later than the first was to.
+TEST(CliSimulate, ARunThatWasSavedGoesOn) {
+  TestFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  for (const char* name : {"rectifier", "inverter-leg"}) {
+    const std::string file = model(name);
+    const double stop = json::parse(run_program({"simulate", file, "--json"}).out).at("stop");
+    const std::string half = std::to_string(stop / 2) + "s", whole = std::to_string(stop) + "s";
+    const Ran all =
+        run_program({"simulate", file, "--stop", whole, "--interpret", "--output", at("all.csv")});
+    ASSERT_EQ(all.code, 0) << all.err;
+    const Ran first = run_program({"simulate", file, "--stop", half, "--interpret", "--output",
+                                   at("first.csv"), "--checkpoint", at("a.run"), "--every", "1ms"});
+    ASSERT_EQ(first.code, 0) << first.err;
+    const Ran rest = run_program({"simulate", file, "--stop", whole, "--interpret", "--output",
+                                  at("rest.csv"), "--resume", at("a.run")});
+    ASSERT_EQ(rest.code, 0) << rest.err;
+    const std::string second = get(at("rest.csv"));
+    EXPECT_TRUE(get(at("first.csv")) + second.substr(second.find('\n') + 1) == get(at("all.csv"))) << name;
+    const Ran other = run_program({"simulate", file, "--method", "bdf1", "--resume", at("a.run")});
+    EXPECT_EQ(other.code, 2);
+    EXPECT_NE(other.err.find("T632"), std::string::npos) << other.err;
+  }
+  put(at("no.run"), "hello");
+  EXPECT_NE(run_program({"simulate", model("rlc"), "--resume", at("no.run")}).err.find("T631"),
+            std::string::npos);
+  EXPECT_NE(run_program({"simulate", model("rlc"), "--method", "adaptive-ida", "--checkpoint", at("b.run")})
+                .err.find("T321"),
+            std::string::npos);
+  EXPECT_NE(run_program({"simulate", model("rlc"), "--plot", at("p.svg"), "--resume", at("a.run")}).code, 0);
+}
+
 TEST(CliLibrary, ListsEveryKindOnItsShelfWithItsSummary) {
   const Ran ran = run_program({"library"});
   ASSERT_EQ(ran.code, 0) << ran.err;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tellegen/estimate/byte_stream.h"
+#include "tellegen/numeric/byte_stream.h"
 #include "tellegen/estimate/statistics.h"
 #include "tellegen/estimate/time_base.h"
 #include "tellegen/estimate/widen.h"

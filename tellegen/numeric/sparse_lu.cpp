@@ -109,6 +109,8 @@ bool SparseLu::factor(std::span<const double> values) {
   if (pattern_.size == 0) return true;
   klu_free_numeric(&state_->numeric, &state_->common);
   if (!state_->symbolic) return false;
+  pivot_values_.assign(values.begin(), values.end());
+  refactored_ = false;
   state_->numeric = klu_factor(pattern_.column_start.data(), pattern_.row.data(),
                                const_cast<double*>(values.data()), state_->symbolic, &state_->common);
   return state_->numeric && state_->common.status == KLU_OK;
@@ -127,8 +129,10 @@ bool SparseLu::refactor(std::span<const double> values) {
   // Entries of a junction change by twenty orders of magnitude: pivots that have become small are chosen
   // anew.
   if (good && klu_rgrowth(start, row, value, state_->symbolic, state_->numeric, &common) &&
-      common.rgrowth > 1e-8)
+      common.rgrowth > 1e-8) {
+    refactored_ = true;
     return true;
+  }
   return factor(values);
 }
 

@@ -50,7 +50,11 @@ class SparseLu {
   const SparsePattern& pattern() const { return pattern_; }
   bool factor(std::span<const double> values);    // chooses pivots; false: singular
   bool refactor(std::span<const double> values);  // keeps the pivots while they are good; false: singular
-  void solve(double* b) const;                    // in place
+  // The values that the pivots were chosen for, and whether the factors are of others since: factor() of the
+  // first and refactor() of these make the same factors again.
+  std::span<const double> pivot_values() const { return pivot_values_; }
+  bool refactored() const { return refactored_; }
+  void solve(double* b) const;  // in place
   void solve_transposed(double* b) const;
   void solve_columns(double* b, int columns) const;  // several right-hand sides, one after the other
   bool structurally_singular() const;
@@ -71,6 +75,8 @@ class SparseLu {
  private:
   struct State;
   SparsePattern pattern_;
+  std::vector<double> pivot_values_;
+  bool refactored_ = false;
   std::unique_ptr<State> state_;
 };
 

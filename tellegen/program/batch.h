@@ -37,6 +37,13 @@ class Batch {
   std::int32_t*& index(std::int32_t input) { return indices_[input]; }
   const std::int32_t* index(std::int32_t input) const { return indices_[input]; }
 
+  // Every number it holds, array by array; those that lie elsewhere too.
+  template <class Visit>
+  void each(Visit visit) {
+    visit(uniforms_.data(), uniforms_.size());
+    for (double* array : arrays_) visit(array, static_cast<std::size_t>(members_));
+  }
+
   // Gives every stored register that has none an array, and every gathered input an index array.
   void allocate();
 

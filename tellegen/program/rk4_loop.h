@@ -71,6 +71,7 @@ class Rk4Loop {
   void compile() { code_.compile(); }
   bool compiled() const { return code_.compiled(); }
   double* registers() { return registers_.data(); }
+  std::vector<double>& register_file() { return registers_; }
   const Rk4Program& program() const { return step_; }
   void prepare() { code_.call(0, registers_.data()); }
   void start(const std::vector<double>& states);

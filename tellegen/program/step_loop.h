@@ -64,6 +64,7 @@ class StepLoop {
   const Program& program() const { return code_.procedure().program; }
   double* registers() { return registers_.data(); }
   const double* registers() const { return registers_.data(); }
+  std::vector<double>& register_file() { return registers_; }
   void prepare() { code_.call(0, registers_.data()); }
   // Steps until control.steps are done; false where an iteration did not converge (control.index tells
   // the last step that did).

@@ -340,7 +340,8 @@ bool AdaptiveRun::event(double t, bool sampling, bool from_outside) {
   if (companion_) companion_->event_begins(fired_, due(t, sampling));
   // Everything goes on from a moment after the event, and what is found anew but does not jump stays there:
   // beyond its threshold, where rounding cannot bring it back.
-  const double later = moment();
+  // Time is past what is due now, however short the last step was: nothing would find that again.
+  const double later = std::max(moment(), 4.0 * std::numeric_limits<double>::epsilon() * t);
   const std::span<double> after = values_of(y_.get());
   for (std::int32_t c = 0; c < n_; ++c) after[c] += later * data(yp_.get())[c];
   for (int round = 0;; ++round) {

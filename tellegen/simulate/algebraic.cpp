@@ -64,6 +64,12 @@ class AlgebraicRun : public Integrator {
     trial_ = state_;
     if (solve(t_, trial_) && settle(t_, false)) std::swap(state_, trial_);
   }
+  bool keep(Checkpoint& parts) override {
+    parts(state_.x, state_.rates, state_.held, held_, samples_taken_, done_, t_, ended_);
+    tellegen::keep(parts, statistics_);
+    if (parts.reading()) tableau_.hold(held_);
+    return true;
+  }
   std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override { return statistics_; }

@@ -27,6 +27,10 @@ class Breakpoints {
   void pass(double t);                        // all of them up to t are behind
   void held_changed() { timed_known_ = false; }
   double longest_step() const { return longest_; }
+  void keep(Checkpoint& parts) {
+    jumps_.keep(parts);
+    parts(samples_taken_, timed_next_, timed_known_);
+  }
 
  private:
   double next_timed(double t, std::span<const double> held);

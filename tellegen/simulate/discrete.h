@@ -12,6 +12,7 @@
 
 #include "runtime/tellegen_events.h"
 #include "tellegen/equations/system.h"
+#include "tellegen/numeric/byte_stream.h"
 #include "tellegen/program/program.h"
 
 namespace tellegen {
@@ -60,6 +61,7 @@ class Schedule {
   }  // by the last take(): changed, or sampled
   std::string chatter() const { return chatter_; }
   tellegen_schedule view();  // of this object, for runtime/tellegen_events.h
+  void keep(Checkpoint& parts) { parts(each_, taken_, taken_count_, next_due_, chatter_); }
 
  private:
   const EquationSystem& system_;

@@ -94,6 +94,14 @@ class EventSteps {
   // want to. True where the formula begins anew.
   bool update(std::int64_t index, double t) { return tellegen_update(&events_, index, t) != 0; }
 
+  void keep(Checkpoint& parts) {
+    tellegen::keep(parts, begin_);
+    schedule_.keep(parts);
+    jumps_.keep(parts);
+    tellegen_schedule& s = events_.schedule;
+    parts(own_, updates_, before_, now_, s.taken_count, s.chatter, s.chatter_index);
+  }
+
   // As data for a target, before the first step; registers are the executor's to add.
   StepCode code() const;
 

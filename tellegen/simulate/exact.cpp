@@ -68,6 +68,16 @@ class Exact : public Integrator {
     return begin();
   }
 
+  bool keep(Checkpoint& parts) override {
+    parts(z_, line_at_zero_, line_slope_, waves_, wave_coefficients_, derived_from_, until_);
+    tellegen::keep(parts, statistics_);
+    if (parts.reading()) {
+      wave_values_.resize(static_cast<long>(waves_.size()));
+      discretise(sample_, whole_);
+    }
+    return true;
+  }
+
   std::int64_t advance(std::int64_t samples, double* rows) override {
     for (std::int64_t k = 0; k < samples; ++k) {
       const double from = sample_ * static_cast<double>(statistics_.steps);

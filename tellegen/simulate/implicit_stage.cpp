@@ -57,6 +57,10 @@ class WholeStage : public ImplicitStage {
   void iterates(std::span<double> values) const override { step_.iterates(values); }
   void set_iterates(std::span<const double> values) override { step_.set_iterates(values); }
   std::string still_changing() const override { return step_.still_changing(network_); }
+  void keep(Checkpoint& parts) override {
+    ImplicitStage::keep(parts);
+    step_.keep(parts);
+  }
   bool keeps_totals() const override { return true; }
   const Network& network() const override { return network_; }
   std::string executor() const override {
@@ -116,6 +120,10 @@ class NetworkStage : public ImplicitStage {
   void iterates(std::span<double> values) const override { step_.iterates(values); }
   void set_iterates(std::span<const double> values) override { step_.set_iterates(values); }
   std::string still_changing() const override { return step_.largest_change(); }
+  void keep(Checkpoint& parts) override {
+    ImplicitStage::keep(parts);
+    step_.keep(parts);
+  }
   bool keeps_totals() const override { return false; }
   const Network& network() const override { return network_; }
   std::string executor() const override {

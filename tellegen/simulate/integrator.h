@@ -12,6 +12,7 @@
 
 #include "tellegen/equations/network.h"
 #include "tellegen/equations/storage.h"
+#include "tellegen/numeric/byte_stream.h"
 #include "tellegen/program/step_code.h"
 #include "tellegen/simulate/initial.h"
 #include "tellegen/simulate/tableau.h"
@@ -49,6 +50,10 @@ struct Statistics {
   std::string warning;   // what a user should know although the run goes on; empty: nothing
   std::string executor;  // "whole step, compiled", "kernels per kind, interpreted", ...
 };
+
+inline void keep(Checkpoint& parts, Statistics& s) {
+  parts(s.steps, s.iterations, s.worst_iterations, s.factorisations, s.events, s.chatter);
+}
 
 // A model made ready for integration. Everything here stays unchanged while integrators run.
 struct Problem {
@@ -101,6 +106,9 @@ class Integrator {
     return {.refused = "it is run by '" + statistics().executor + "', which has no code of a step"};
   }
   virtual void compile() {}  // from now on, where there is anything to compile
+  // Between two calls of advance(): everything that the run consists of, to be written or read. False where
+  // this method cannot. An integrator made for the same problem goes on from there to the last bit.
+  virtual bool keep(Checkpoint&) { return false; }
   // An input from outside (SimulationOptions::external, by its number there), from the next step on.
   virtual void set_input(int input, double value) = 0;
   virtual std::string failure() const = 0;  // at what time, which variables

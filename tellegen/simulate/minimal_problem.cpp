@@ -101,6 +101,7 @@ class MinimalFixedStep : public Integrator {
       : full_(full), minimal_(full), inner_(minimal_.problem, build_network(minimal_.system)) {}
   bool restart() override { return minimal_.restart(full_) && inner_.restart(); }
   void compile() override { inner_.compile(); }
+  bool keep(Checkpoint& parts) override { return inner_.keep(parts); }
   StepCode step_code() const override {
     StepCode code = inner_.step_code();
     for (StepCode::Part& part : code.parts) part.numbers.clear();  // its own, not the model's

@@ -52,6 +52,17 @@ void NetworkIntegrator::set_input(int input, double value) {
   if (start_) start_->hold(state_.held);
 }
 
+bool NetworkIntegrator::keep(Checkpoint& parts) {
+  if (listener_) return false;
+  tellegen::keep(parts, state_);
+  events_.keep(parts);
+  if (start_) start_->keep(parts);
+  step_->keep(parts);
+  tellegen::keep(parts, statistics_);
+  parts(scheme_, starting_, followed_);
+  return true;
+}
+
 bool NetworkIntegrator::one_step(NetworkStep& step, double t) {
   const auto result = step.step(t, problem_.options.iterations, 50);
   if (!result.converged) {

@@ -31,6 +31,7 @@ class NetworkIntegrator : public Integrator, private StepExecutor {
   NetworkIntegrator(const Problem& problem, Network network, StepListener* listener = nullptr);
   std::int64_t advance(std::int64_t samples, double* rows) override;
   void set_input(int input, double value) override;
+  bool keep(Checkpoint& parts) override;
   std::optional<double> ended() const override { return events_.ended(); }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override;

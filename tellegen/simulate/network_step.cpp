@@ -552,6 +552,17 @@ void NetworkStep::move_on() {
   }
 }
 
+void NetworkStep::keep(Checkpoint& parts) {
+  for (GroupStep& g : groups_)
+    g.batch.each([&](double* first, std::size_t count) { parts.array(first, count); });
+  std::vector<double> pivots(lu_->pivot_values().begin(), lu_->pivot_values().end());
+  bool refactored = lu_->refactored();
+  parts(scheme_, pending_, prepared_, work_, base_, values_, right_, pivots, refactored);
+  if (!parts.reading() || pivots.size() != base_.size()) return;
+  lu_->factor(pivots);
+  if (refactored) lu_->refactor(values_);
+}
+
 double NetworkStep::largest_change_size() const {
   double largest = 0.0;
   for (const GroupStep& g : groups_)

@@ -48,6 +48,7 @@ class NetworkStep {
   void iterates(std::span<double> values) const;
   void set_iterates(std::span<const double> values);
   std::string largest_change() const;  // after a step that did not converge
+  void keep(Checkpoint& parts);
   // With StepOptions::record only, after a step: the columns of the tableau that are wanted, and the rates,
   // all or some, as the formula has them (before any projection).
   void want_columns(std::span<const std::int32_t> columns);

@@ -120,6 +120,14 @@ class IteratedRk4 : public Integrator {
     hold(k);
     batch_.run(0, nullptr);
   }
+  bool keep(Checkpoint& parts) override {
+    schedule_.keep(parts);
+    jumps_.keep(parts);
+    batch_.each([&](double* first, std::size_t count) { parts.array(first, count); });
+    parts(held_, updates_, z_, w_, ended_);
+    tellegen::keep(parts, statistics_);
+    return true;
+  }
   std::optional<double> ended() const override { return ended_; }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override {
@@ -478,6 +486,13 @@ class ExplicitRk4 : public Integrator {
   void set_input(int input, double value) override {
     held_[minimal_->problem.external[input]] = value;
     hold();
+  }
+  bool keep(Checkpoint& parts) override {
+    control_.rows = nullptr;
+    schedule_.keep(parts);
+    jumps_.keep(parts);
+    parts(held_, updates_, loop_.register_file(), control_, events_, followed_, ended_);
+    return true;
   }
   StepCode step_code() const override {
     if (!schedule_.empty() || !jumps_.empty())

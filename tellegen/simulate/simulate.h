@@ -45,6 +45,12 @@ Problem prepare_problem(const EquationSystem& system, const SimulationOptions& o
                         const std::vector<OutputColumn>& outputs);
 std::int64_t sample_count(const Problem& problem);
 
+// Where a saved run stood: so many samples are done, and the last row, in SI.
+struct ResumedRun {
+  std::int64_t samples = 0;
+  std::vector<double> row;
+};
+
 // Everything up to the step loop, then the loop. Wrong input throws ModelError, no consistent start
 // SimulationError; what goes wrong later is told in `failure`.
 class Simulation {
@@ -66,6 +72,13 @@ class Simulation {
   const std::vector<OutputColumn>& outputs() const { return outputs_; }
   double sample_interval() const { return problem_.step * static_cast<double>(problem_.stride); }
   void first_row(double* row) const;  // initial values of the outputs, in SI
+
+  // The run after so many samples, to go on from in a simulation made of the same model and options (the end
+  // may be another one): the same rows follow, to the last bit. Not with an account of energy. checkpoint()
+  // throws ModelError where the method cannot (T321), resume() where the bytes are no checkpoint (T631) or of
+  // another run (T632).
+  std::string checkpoint(std::int64_t samples, std::span<const double> last_row);
+  ResumedRun resume(std::string_view bytes);
 
  private:
   void prepare(const EquationSystem& system, const SimulationOptions& options);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tellegen/equations/system.h"
+#include "tellegen/numeric/byte_stream.h"
 #include "tellegen/program/step_code.h"
 
 namespace tellegen {
@@ -27,6 +28,10 @@ class SourceJumps {
   void pass();                           // next() is behind
   std::span<const StepCode::Number> deciding() const { return deciding_; }  // numbers that say when
   double before(double t) const;  // a time so little before t that only a jump at t tells
+  void keep(Checkpoint& parts) {
+    for (Source& source : sources_) parts(source.size, source.next);
+    parts(next_);
+  }
 
  private:
   // A function of time alone in the equations of one component.

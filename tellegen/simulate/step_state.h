@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tellegen/equations/network.h"
+#include "tellegen/numeric/byte_stream.h"
 #include "tellegen/simulate/initial.h"
 
 namespace tellegen {
@@ -16,6 +17,10 @@ struct StepState {
   std::vector<double> previous;  // per group, member and exponential: its limited argument
   std::vector<double> held;      // discrete variables
 };
+
+inline void keep(Checkpoint& parts, StepState& s) {
+  parts(s.value[0], s.value[1], s.value[2], s.rate, s.iterates, s.previous, s.held);
+}
 
 StepState start_state(const Network& network, const InitialState& initial);
 

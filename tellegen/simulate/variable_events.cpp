@@ -256,6 +256,21 @@ bool VariableRun::recover(double t) {
   return true;
 }
 
+bool VariableRun::keep(Checkpoint& parts) {
+  breakpoints_.keep(parts);
+  stage_->keep(parts);
+  parts(peak_, rounded_, t_, h_, alpha_, x_, rate_, iterates_, held_, quantities_, after_restart_, rejected_,
+        last_error_, restart_step_, typical_);
+  parts(begin_, length_, end_time_, before_, after_, changing_stage_, older_guess_, older_length_, pending_,
+        jump_before_, forced_end_, row_, row_known_, row_time_, low_);
+  for (auto* stages : {&k_, &guess_})
+    for (Vector& values : *stages) parts(values);
+  parts(rows_, looked_at_.steps, looked_at_.events, looked_at_.t, looked_at_.x, quick_events_, last_changed_,
+        rest_, rest_until_, ended_);
+  tellegen::keep(parts, statistics_);
+  return followed_.rows == 0;
+}
+
 void VariableRun::set_input(int input, double value) {
   held_[problem_.external[input]] = value;
   stage_->hold(held_);

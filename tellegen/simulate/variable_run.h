@@ -20,6 +20,7 @@ class VariableRun : public Integrator {
   std::int64_t advance(std::int64_t samples, double* rows) override;
   std::optional<double> ended() const override { return ended_; }
   void set_input(int input, double value) override;
+  bool keep(Checkpoint& parts) override;
   std::string failure() const override { return failure_; }
   Statistics statistics() const override;
   Totals totals() const override;

@@ -71,6 +71,16 @@ bool WholeIntegrator::restart() {
   return true;
 }
 
+bool WholeIntegrator::keep(Checkpoint& parts) {
+  control_.rows = nullptr;
+  tellegen::keep(parts, state_);
+  events_->keep(parts);
+  if (start_) start_->keep(parts);
+  step_->keep(parts);
+  parts(followed_, control_, scheme_, starting_);
+  return true;
+}
+
 StepCode WholeIntegrator::step_code() const {
   StepCode code;
   if (!events_->empty()) {

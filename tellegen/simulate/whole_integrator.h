@@ -17,6 +17,7 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   std::int64_t advance(std::int64_t samples, double* rows) override;
   bool restart() override;
   void compile() override { step_->loop().compile(); }
+  bool keep(Checkpoint& parts) override;
   void set_input(int input, double value) override;
   StepCode step_code() const override;
   std::optional<double> ended() const override { return events_->ended(); }

@@ -34,6 +34,7 @@ class WholeStep {
   void add_registers(StepCode::Events& events) const;
   void load(const StepState& state);
   void store(StepState& state) const;
+  void keep(Checkpoint& parts) { parts(loop_.register_file(), scheme_, length_); }
   // With StepOptions::events only:
   void set_scheme(const Scheme& scheme, double step);  // from the next step on
   void hold(std::span<const double> held);             // discrete variables from the next step on

@@ -67,6 +67,8 @@ class ByteReader {
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
   bool good() const { return good_; }
   bool at_end() const { return bytes_.empty(); }
+  std::size_t left() const { return bytes_.size(); }
+  void fail() { good_ = false; }
 
   template <class T>
   void get(T& value) {
@@ -116,6 +118,47 @@ class ByteReader {
   }
   std::string_view bytes_;
   bool good_ = true;
+};
+
+// The parts of something as bytes: one list for both ways, so that what is read is what was written.
+//
+//   void keep(Checkpoint& parts) { parts(time_, values_, held_); }
+//
+// What is computed again from other parts is not listed.
+class Checkpoint {
+ public:
+  Checkpoint() = default;  // to be filled
+  explicit Checkpoint(std::string_view bytes) : in_(bytes), reading_(true) {}
+  bool reading() const { return reading_; }
+  const std::string& bytes() const { return out_.bytes(); }
+  bool good() const { return in_.good() && in_.at_end(); }  // after reading: nothing missing, nothing left
+  template <class... Parts>
+  void operator()(Parts&... parts) {
+    (part(parts), ...);
+  }
+  void array(double* first, std::size_t count) {
+    for (std::size_t k = 0; k < count; ++k) part(first[k]);
+  }
+
+ private:
+  template <class T>
+  void part(T& value) {
+    reading_ ? in_.get(value) : out_.put(value);
+  }
+  template <class T>
+  void part(std::vector<T>& list) {
+    auto size = static_cast<std::uint64_t>(list.size());
+    part(size);
+    if (!in_.good() || (reading_ && size > in_.left())) return in_.fail();
+    list.resize(size);
+    for (T& value : list) part(value);
+  }
+  void part(std::string& text) { reading_ ? in_.text(text) : out_.text(text); }
+  void part(Eigen::VectorXd& v) { reading_ ? in_.vector(v) : out_.vector(v); }
+  void part(Eigen::MatrixXd& m) { reading_ ? in_.matrix(m) : out_.matrix(m); }
+  ByteWriter out_;
+  ByteReader in_{{}};
+  bool reading_ = false;
 };
 
 inline std::string sealed(std::string_view magic, std::uint32_t version, std::uint64_t fingerprint,
