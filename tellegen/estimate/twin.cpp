@@ -6,11 +6,11 @@
 #include <cmath>
 #include <utility>
 
-#include "tellegen/numeric/byte_stream.h"
 #include "tellegen/estimate/statistics.h"
 #include "tellegen/estimate/time_base.h"
 #include "tellegen/estimate/widen.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/numeric/byte_stream.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
