@@ -295,7 +295,12 @@ void calibrate_command(const CalibrateRequest& request) {
   reading.inputs = request.inputs.empty() ? model.estimation.inputs : split_list(request.inputs);
   reading.resample = request.resample.empty() ? model.estimation.resample : request.resample;
   if (!request.sample.empty()) reading.step = read_seconds({tellegen_calibrate, "--sample"}, request.sample);
-  const Record record = read_record(model, data, reading);
+  Record record = read_record(model, data, reading);
+  for (const CalibrationStage& stage : stages)
+    for (int u : stage.parameters)
+      if (model.unknowns[u].varies != ModelUnknown::Varies::constant)
+        record.remarks.push_back(fmt::format("'{}' varies in [unknowns]; here it is found as a constant",
+                                             model.parameters[model.unknowns[u].parameter].name));
   CalibrationOptions options = calibration_options();
   options.starts = request.starts;
   options.seed = request.seed;

@@ -68,6 +68,7 @@ class FilterExporter {
     twin.inputs = options_.inputs;
     twin.plain = entry().plain;
     twin.compile = false;
+    twin.input_noise = true;
     return twin;
   }
 

@@ -565,9 +565,6 @@ void check_stages(const Model& model, const Record& record, const std::vector<Ca
     for (int u : stage.parameters) {
       const ModelUnknown& unknown = model.unknowns[u];
       const ModelParameter& parameter = model.parameters[unknown.parameter];
-      if (unknown.varies != ModelUnknown::Varies::constant)
-        faults.add(place, "T605", fmt::format("'{}' varies, and calibration finds constants", parameter.name),
-                   {"an estimator follows it: tellegen estimate"});
       if (std::find(record.inputs.begin(), record.inputs.end(), parameter.name) != record.inputs.end())
         faults.add(place, "T605", fmt::format("'{}' is given by the record", parameter.name), {});
       if (!parameter.value.is_number())

@@ -22,8 +22,9 @@ Filter::Filter(TwinModel& model, const FilterOptions& options, bool dense)
   }
   q_.resize(n), step_.resize(n);
   for (long k = 0; k < n; ++k) {
-    const double noise = model.states()[static_cast<std::size_t>(k)].noise;
-    q_[k] = noise * noise * options.step;
+    const TwinState& state = model.states()[static_cast<std::size_t>(k)];
+    q_[k] = state.noise * state.noise * (state.fresh ? 1.0 : options.step);
+    if (state.fresh) fresh_.push_back(k);
   }
 }
 
@@ -57,7 +58,8 @@ void deviations_of(const SlopeRows& slopes, const Matrix& p, Vector& out) {
 
 // delta' = F delta + f + (df/dt) tau, with delta = 0 at tau = 0: one exponential of the joined system gives
 // delta and its derivative by x.
-bool Filter::flow(const Vector& x, double t, const double* u, const double* du, Vector& step, Matrix& phi) {
+bool Filter::flow_of_states(const Vector& x, double t, const double* u, const double* du, Vector& step,
+                            Matrix& phi) {
   if (!model_.evaluate(x, t, u, du, point_)) return false;
   const double h = options_.step;
   const auto n = x.size();
@@ -98,6 +100,17 @@ bool Filter::flow(const Vector& x, double t, const double* u, const double* du, 
   phi = e.topLeftCorner(n, n);
   step = e.block(0, n, n, 1);
   return step.allFinite() && phi.allFinite();
+}
+
+bool Filter::flow(const Vector& x, double t, const double* u, const double* du, Vector& step, Matrix& phi) {
+  if (!flow_of_states(x, t, u, du, step, phi)) return false;
+  renew(x, step);
+  for (long k : fresh_) phi.row(k).setZero();
+  return true;
+}
+
+void Filter::renew(const Vector& x, Vector& step) const {
+  for (long k : fresh_) step[k] = -x[k];
 }
 
 namespace {
@@ -344,7 +357,14 @@ std::unique_ptr<Filter> extended_filter(TwinModel& model, const FilterOptions& o
   if (options.generate && !options.euler && model.constant_slopes() && !model.bounded() &&
       operations <= most_generated && options.reduce <= 0)
     return generated_filter(model, options);
+  const bool fresh = std::any_of(model.states().begin(), model.states().end(),
+                                 [](const TwinState& state) { return state.fresh; });
   const bool linear = !options.euler && model.constant_slopes();
+  if (linear && fresh && (options.reduce > 0 || (options.reduce == 0 && n > full_filter_limit)))
+    throw ModelError({{model.model().file.string(), 0},
+                      "T628",
+                      "a reduced filter does not know the noise of inputs",
+                      {"leave 'noise' of [inputs] out, or --reduce"}});
   if (options.reduce > 0 && !linear)
     throw ModelError({{model.model().file.string(), 0},
                       "T628",
@@ -353,7 +373,7 @@ std::unique_ptr<Filter> extended_filter(TwinModel& model, const FilterOptions& o
                        "--reduce and --discretisation out"}});
   if (linear && (options.reduce > 0 || (options.reduce == 0 && n > full_filter_limit)))
     if (auto filter = reduced_filter(model, options)) return filter;
-  if (linear && n > fewest_modal)
+  if (linear && !fresh && n > fewest_modal)
     if (auto filter = modal_filter(model, options)) return filter;
   return std::make_unique<ExtendedFilter>(model, options);
 }

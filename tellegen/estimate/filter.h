@@ -97,6 +97,7 @@ class Filter {
   }
   // The flow of one step from x: `step` is x(t + h) - x, `phi` its derivative.
   bool flow(const Vector& x, double t, const double* u, const double* du, Vector& step, Matrix& phi);
+  void renew(const Vector& x, Vector& step) const;  // states that each step begins anew, from zero
 
   TwinModel& model_;
   FilterOptions options_;
@@ -106,6 +107,9 @@ class Filter {
   Vector q_, step_;
 
  private:
+  bool flow_of_states(const Vector& x, double t, const double* u, const double* du, Vector& step,
+                      Matrix& phi);
+  std::vector<long> fresh_;                   // TwinState::fresh
   Matrix constant_phi_, by_rate_, by_slope_;  // where the model's slopes are constant
 };
 

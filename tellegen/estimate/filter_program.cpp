@@ -72,7 +72,9 @@ Procedure FilterProgram::build(TwinModel& model, const FilterOptions& options, c
   joined.topLeftCorner(n, n) = point.by_state;
   joined.block(0, n, n, n) = Matrix::Identity(n, n);
   joined.block(n, 2 * n, n, n) = Matrix::Identity(n, n);
-  const Matrix e = exponential(joined * options.step);
+  Matrix e = exponential(joined * options.step);
+  for (long k = 0; k < n; ++k)
+    if (model.states()[static_cast<std::size_t>(k)].fresh) e.row(k).setZero();
   transition_ = e.topLeftCorner(n, n);
 
   const Vector begin = model.start();

@@ -160,6 +160,15 @@ Record disturbed(const Model& model, const Record& clean, const DisturbanceOptio
     for (std::size_t k = 0; k < record.arrivals.size(); ++k)
       record.arrivals[k] = static_cast<std::int64_t>(k / width);
   }
+  for (std::size_t k = 0; k < record.inputs.size(); ++k)
+    for (const ModelInput& input : model.inputs) {
+      if (input.name != record.inputs[k]) continue;
+      const RandomSequence noise(options.seed, input.name, of_noise);
+      const double bias = input.bias >= 0 ? model.parameters[input.bias].number : 0.0;
+      for (std::int64_t row = 0; row < record.steps; ++row)
+        record.given[static_cast<std::size_t>(row) * record.inputs.size() + k] +=
+            bias + (options.noise && input.noise > 0.0 ? input.noise * noise.normal(row) : 0.0);
+    }
   for (std::size_t s = 0; s < width; ++s) {
     const ModelOutput& sensor = model.outputs[record.sensors[s]];
     const auto random = [&](Purpose purpose) { return RandomSequence(options.seed, sensor.name, purpose); };

@@ -22,6 +22,12 @@ namespace {
 class PerfectFilter : public Filter {
  public:
   PerfectFilter(TwinModel& model, const FilterOptions& options) : Filter(model, options) {
+    for (const TwinState& state : model.states())
+      if (state.fresh)
+        throw ModelError({{model.model().file.string(), 0},
+                          "T628",
+                          "'ekf-perfect' does not know the noise of inputs",
+                          {"use ekf, or leave 'noise' of [inputs] out"}});
     for (std::size_t k = 0; k < model.size(); ++k)
       (model.states()[k].unknown < 0 ? own_ : rho_).push_back(static_cast<long>(k));
     const auto p = static_cast<long>(own_.size()), o = static_cast<long>(rho_.size());

@@ -130,6 +130,7 @@ std::vector<FaultHypothesis> tested(const Attempt& attempt, std::vector<FaultHyp
   twin.sensors = record.sensors;
   twin.unknowns = model.estimation.unknowns;
   twin.inputs = record.inputs;
+  twin.input_noise = true;
   twin.compile = attempt.options.compile;
   TwinModel plant(model, twin);
   SignatureBank bank(model, record, std::move(hypotheses));
@@ -514,6 +515,7 @@ Estimate judged_estimate(const Model& model, const Record& record, const Estimat
     twin.sensors = best.record.sensors;
     twin.unknowns = best.model.estimation.unknowns;
     twin.inputs = best.record.inputs;
+    twin.input_noise = true;
     twin.compile = false;
     const TwinModel plant(begun_with(best.model, best.record), twin);
     const auto found = isolated(best, plant.size());

@@ -114,7 +114,7 @@ Model with_inputs(const Model& model, const Record& record) {
     const auto called = [&](const auto& what) { return what.name == name; };
     if (const auto input = std::find_if(result.inputs.begin(), result.inputs.end(), called);
         input != result.inputs.end()) {
-      input->value = value;
+      input->value = input->bias < 0 ? value : value - result.parameters[input->bias].symbol;
       continue;
     }
     const auto parameter = std::find_if(result.parameters.begin(), result.parameters.end(), called);

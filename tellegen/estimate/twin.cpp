@@ -75,6 +75,7 @@ void Twin::build(const Model& model) {
   twin.inputs = options_.inputs;
   twin.plain = entry_.plain;
   twin.compile = options_.compile;
+  twin.input_noise = true;
   twin.listed_states = options_.reduce > 0    ? 0
                        : options_.reduce == 0 ? full_filter_limit
                                               : twin.listed_states;

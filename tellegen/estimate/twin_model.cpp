@@ -65,7 +65,8 @@ SlopeRows rows_of(const Matrix& dense) {
 
 TwinModel::TwinModel(const Model& model, const TwinOptions& options)
     : coordinates_(resolved(model, options)),
-      augmented_(with_unknown_states(model, options.unknowns, coordinates_, options.inputs)),
+      augmented_(
+          with_unknown_states(model, options.unknowns, coordinates_, options.inputs, options.input_noise)),
       system_(build_system(augmented_.model)) {
   const Place place{model.file.string(), 0};
   for (const Discrete& d : system_.discrete)
@@ -179,12 +180,17 @@ void TwinModel::name_states(const Model& model, std::size_t listed) {
       apply(false);
       apply(true);
     }
+    for (const auto& noise : augmented_.noises)
+      if (noise.variable == own) {
+        state.deviation = state.noise = noise.deviation;
+        state.fresh = true;
+      }
     states_.push_back(std::move(state));
     bounds_.push_back(bounds);
   }
   std::vector<std::string> names;
   for (const TwinState& s : states_)
-    if (s.unknown < 0) names.push_back(s.name);
+    if (s.unknown < 0 && !s.fresh) names.push_back(s.name);
   for (std::size_t s = 0; s < fitted.size(); ++s)
     if (!fitted[s]) {
       const auto& said = model.estimation.states[s];
@@ -194,7 +200,7 @@ void TwinModel::name_states(const Model& model, std::size_t listed) {
                         {did_you_mean(said.pattern, names), "the states: " + joined(names)}});
     }
   for (std::size_t k = 0; k < states_.size() && states_.size() <= listed; ++k)
-    if (states_[k].unknown < 0) {
+    if (states_[k].unknown < 0 && !states_[k].fresh) {
       quantities_.push_back({EstimatedQuantity::What::state, states_[k].name, ""});
       quantity_formulas_.push_back(form.states[k]);
     }

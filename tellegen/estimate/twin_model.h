@@ -32,6 +32,7 @@ struct TwinState {
   double start = 0.0, deviation = 0.0;
   double noise = 0.0, rate_noise = 0.0;  // standard deviation after one second
   double keep = 0.0;
+  bool fresh = false;  // what an input's reading is wrong by: another one in every step, `noise` is of that
 };
 
 // Derivatives of several quantities, row by row; what is zero for all models of the form is left out.
@@ -57,6 +58,7 @@ struct TwinOptions {
   std::vector<std::string> inputs;  // given by the data
   bool plain = false;  // unknowns as they are, whatever coordinate would be better (the paper's form)
   bool compile = true;
+  bool input_noise = false;               // errors of inputs' readings are states
   std::size_t listed_states = 1'000'000;  // with more, states are no quantities of their own
 };
 

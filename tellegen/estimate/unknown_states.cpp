@@ -68,6 +68,28 @@ UnknownStates::Unknown add_unknown(Model& model, int index, ModelUnknown::Coordi
   return added;
 }
 
+// A component whose one state is the error.
+Expr add_input_noise(Model& model, const ModelInput& input, UnknownStates::InputNoise& noise) {
+  Pool& pool = *model.pool;
+  Kind kind;
+  kind.name = "(noise)";
+  kind.summary = "What readings of an input are wrong by.";
+  kind.place = input.place;
+  const Expr symbol = pool.symbol("at");
+  kind.variables.push_back({"at", "", "", symbol});
+  kind.initial.push_back({symbol, pool.number(0.0)});
+  kind.equations.push_back({pool.symbol("der(at)"), "der(at)", 0});
+  Component component;
+  component.name = free_name(model, "noise_" + input.name);
+  component.kind = static_cast<int>(model.kinds.size());
+  component.place = input.place;
+  noise = {component.name + ".at", input.noise};
+  model.component_by_name[component.name] = static_cast<int>(model.components.size());
+  model.kinds.push_back(std::move(kind));
+  model.components.push_back(std::move(component));
+  return pool.symbol(noise.variable);
+}
+
 // Whether a kind's equations need the parameter; otherwise (an initial value) its number does.
 bool in_equations(const Kind& kind, const std::string& parameter) {
   std::vector<Expr> roots;
@@ -130,8 +152,8 @@ void replace(Model& model, ExprMap<Expr> replacements) {
 
 UnknownStates with_unknown_states(const Model& model, const std::vector<int>& unknowns,
                                   const std::vector<ModelUnknown::Coordinate>& coordinates,
-                                  const std::vector<std::string>& inputs) {
-  UnknownStates result{model, {}};
+                                  const std::vector<std::string>& inputs, bool input_noise) {
+  UnknownStates result{model, {}, {}};
   Model& m = result.model;
   Pool& pool = *m.pool;
   ExprMap<Expr> replacements;
@@ -149,6 +171,20 @@ UnknownStates with_unknown_states(const Model& model, const std::vector<int>& un
             {name, p.unit, pool.symbol("input(" + name + ")"), pool.number(p.number), p.place});
         replacements[p.symbol] = m.inputs.back().symbol;
       }
+  }
+  // What the data say of an input is its value and what that is wrong by.
+  for (const std::string& name : inputs) {
+    const auto input =
+        std::find_if(m.inputs.begin(), m.inputs.end(), [&](const ModelInput& i) { return i.name == name; });
+    if (input == m.inputs.end()) continue;
+    Expr value = input->symbol;
+    if (input->bias >= 0) {
+      const Expr bias = m.parameters[input->bias].symbol;
+      value = value - (replacements.contains(bias) ? replacements.at(bias) : bias);
+    }
+    if (input_noise && input->noise > 0.0)
+      value = value - add_input_noise(m, *input, result.noises.emplace_back());
+    if (value != input->symbol) replacements[input->symbol] = value;
   }
   replace(m, std::move(replacements));
   for (const std::string& name : inputs) make_external(m, name);

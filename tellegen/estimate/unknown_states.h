@@ -25,14 +25,20 @@ struct UnknownStates {
         variables;  // full names of its states; the first is its coordinate (or the mean)
     Expr value;     // in full names: what it is in its own unit
   };
+  // The error of an input's readings that is another one in every step: a state that each step begins anew.
+  struct InputNoise {
+    std::string variable;  // its full name
+    double deviation = 0.0;
+  };
   Model model;
   std::vector<Unknown> unknowns;
+  std::vector<InputNoise> noises;
 };
 
 // `coordinates`: one per unknown, none of them automatic. Throws ModelError: T620 where a number cannot be
 // unknown (it is the period of something sampled, say).
 UnknownStates with_unknown_states(const Model& model, const std::vector<int>& unknowns,
                                   const std::vector<ModelUnknown::Coordinate>& coordinates,
-                                  const std::vector<std::string>& inputs);
+                                  const std::vector<std::string>& inputs, bool input_noise = false);
 
 }  // namespace tellegen

@@ -30,7 +30,10 @@ class UnscentedFilter : public Filter {
       model_.clamp(next_);
       if (options_.euler ? !model_.rates(next_, t, u, step_) : !flow(next_, t, u, du, step_, phi_))
         return false;
-      if (options_.euler) step_ *= options_.step;
+      if (options_.euler) {
+        step_ *= options_.step;
+        renew(next_, step_);
+      }
       points_.col(k) += step_;
     }
     belief_.x.setZero();

@@ -63,6 +63,8 @@ struct ModelInput {
   Expr value;  // an expression of t and parameters (a table is a lookup)
   Place place;
   Interpolation interpolation = Interpolation::linear;  // between the rows of data that give it
+  double noise = 0.0;                                   // standard deviation of a row of such data
+  int bias = -1;                                        // parameter by which all of them are too large
 };
 
 // A sensor or an output: a named formula with the unit it is reported in.

@@ -94,6 +94,22 @@ std::optional<double> ModelReader::read_number(const Value& table, std::string_v
   return number;
 }
 
+// The standard deviation of a sensor's readings, or of an input's.
+void ModelReader::read_noise(int scope, Named& named, std::string_view what, const std::string& unit) {
+  const Source at = source(scope);
+  const Value* noise = named.entry->is_table() ? named.entry->find("noise") : nullptr;
+  if (!noise) return;
+  const std::string of = fmt::format("the noise of {}", what);
+  const auto amount = read_scalar(at, *noise, of);
+  if (amount && amount->number) {
+    if (!amount->unit.empty() && !unit.empty()) check_unit(at, *noise, amount->unit, unit, of);
+    named.noise = in_si(*amount, true);  // a difference: "0.5 degC" is half a kelvin
+    if (*named.noise < 0.0) at.fault(*noise, "T124", fmt::format("{} must be at least 0", of));
+  } else if (amount) {
+    at.fault(*noise, "T102", fmt::format("{} must be a number or a quantity", of));
+  }
+}
+
 // What a reading can be: between two bounds, and never the same for long.
 void ModelReader::read_reading_limits(int scope, Named& named, std::string_view what,
                                       const std::string& unit) {
@@ -208,40 +224,50 @@ void ModelReader::read_unknown(const Value& entry, const std::string& name) {
   model_.unknowns.push_back(unknown);
 }
 
-// The offset of a sensor as an unknown: T_w = { measures = "...", bias = { deviation = "2 K" } }.
-void ModelReader::read_biases(const Value& sensors) {
+// The offset of a sensor or of an input that data give, as an unknown:
+// T_w = { measures = "...", bias = { deviation = "2 K" } }.
+void ModelReader::read_bias(const Value& bias, int parameter, std::optional<double> noise) {
   const Source at = source(0);
-  for (const Value& entry : sensors.items) {
-    const Value* bias = entry.is_table() ? entry.find("bias") : nullptr;
-    const auto sensor = std::find_if(model_.outputs.begin(), model_.outputs.end(),
-                                     [&](const ModelOutput& o) { return o.sensor && o.name == entry.key; });
-    if (!bias || sensor == model_.outputs.end()) continue;
-    if (!at.is(*bias, Value::Type::table, fmt::format("'bias' of sensor '{}'", entry.key))) continue;
-    const int parameter =
-        add_sensor_error(model_, static_cast<int>(sensor - model_.outputs.begin()), SensorError::offset);
-    const std::string name = model_.parameters[parameter].name;
-    biases_.insert(name);
-    if (const auto replaced = overrides_.find(name); replaced != overrides_.end()) {
-      const std::string what = fmt::format("'{}', replaced by '{}',", name, replaced->second->text);
-      replaced->second->line = bias->line;
-      const auto amount = read_scalar(at, *replaced->second, what);
-      if (amount && amount->number &&
-          (amount->unit.empty() ||
-           check_unit(at, *bias, amount->unit, model_.parameters[parameter].unit, what))) {
-        model_.parameters[parameter].number = in_si(*amount, true);
-        model_.parameters[parameter].value = model_.pool->number(model_.parameters[parameter].number);
-      }
+  const std::string name = model_.parameters[parameter].name;
+  biases_.insert(name);
+  if (const auto replaced = overrides_.find(name); replaced != overrides_.end()) {
+    const std::string what = fmt::format("'{}', replaced by '{}',", name, replaced->second->text);
+    replaced->second->line = bias.line;
+    const auto amount = read_scalar(at, *replaced->second, what);
+    if (amount && amount->number &&
+        (amount->unit.empty() ||
+         check_unit(at, bias, amount->unit, model_.parameters[parameter].unit, what))) {
+      model_.parameters[parameter].number = in_si(*amount, true);
+      model_.parameters[parameter].value = model_.pool->number(model_.parameters[parameter].number);
     }
-    const std::size_t before = model_.unknowns.size();
-    read_unknown(*bias, name);
-    if (model_.unknowns.size() == before) continue;
-    // Nothing of its size is known but that a sensor in use is not off by hundreds of its noise.
-    ModelUnknown& unknown = model_.unknowns.back();
-    if (unknown.coordinate == Coordinate::automatic) unknown.coordinate = Coordinate::value;
-    if (!unknown.start) unknown.start = 0.0;
-    if (!unknown.deviation && sensor->noise && *sensor->noise > 0.0)
-      unknown.deviation = 100.0 * *sensor->noise;
   }
+  const std::size_t before = model_.unknowns.size();
+  read_unknown(bias, name);
+  if (model_.unknowns.size() == before) return;
+  // Nothing of its size is known but that a sensor in use is not off by hundreds of its noise.
+  ModelUnknown& unknown = model_.unknowns.back();
+  if (unknown.coordinate == Coordinate::automatic) unknown.coordinate = Coordinate::value;
+  if (!unknown.start) unknown.start = 0.0;
+  if (!unknown.deviation && noise.value_or(0.0) > 0.0) unknown.deviation = 100.0 * *noise;
+}
+
+void ModelReader::read_biases() {
+  const Source at = source(0);
+  const auto each = [&](const char* section, auto& list, const auto& add) {
+    const Value* table = at.document.root().find(section);
+    if (!table || !table->is_table()) return;
+    for (const Value& entry : table->items) {
+      const Value* bias = entry.is_table() ? entry.find("bias") : nullptr;
+      const auto found =
+          std::find_if(list.begin(), list.end(), [&](const auto& l) { return l.name == entry.key; });
+      if (!bias || found == list.end()) continue;
+      if (at.is(*bias, Value::Type::table, fmt::format("'bias' of '{}'", entry.key)))
+        read_bias(*bias, add(static_cast<int>(found - list.begin())), found->noise);
+    }
+  };
+  each("sensors", model_.outputs,
+       [&](int sensor) { return add_sensor_error(model_, sensor, SensorError::offset); });
+  each("inputs", model_.inputs, [&](int input) { return add_input_bias(model_, input); });
 }
 
 std::vector<int> ModelReader::sensors_named(const Value& table, const std::string& what) {

@@ -45,8 +45,7 @@ Model ModelReader::read(std::string_view text, const std::filesystem::path& file
     if (const Value* table = scopes_[scope]->document->root().find("initial"))
       if (source(static_cast<int>(scope)).is(*table, Value::Type::table, "'initial'"))
         read_initial(static_cast<int>(scope), *table, "");
-  if (const Value* sensors = document->root().find("sensors"); sensors && sensors->is_table())
-    read_biases(*sensors);
+  read_biases();
   read_simulation();
   read_runs();
   read_objectives();

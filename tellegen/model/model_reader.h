@@ -192,7 +192,9 @@ class ModelReader {
                                     std::string_view unit, bool difference, double lowest);
   void read_unknowns(const Value& table, const std::string& prefix);
   void read_unknown(const Value& entry, const std::string& name);
-  void read_biases(const Value& sensors);
+  void read_noise(int scope, Named& named, std::string_view what, const std::string& unit);
+  void read_biases();
+  void read_bias(const Value& bias, int parameter, std::optional<double> noise);
   void read_estimation();
   void read_states(const Value& table, const std::string& prefix);
   void read_calibration();

@@ -102,12 +102,13 @@ void ModelReader::resolve_input(int scope, Named& named) {
     if (entry.find("unit") && !check_known_unit(at, entry, named.unit, what)) return;
     if (entry.find("unit")) bare_unit = named.unit;
     value = entry.find("value");
-    if (value) at.known_keys(entry, {"value", "unit", "summary", "interpolation"}, what);
+    if (value) at.known_keys(entry, {"value", "unit", "summary", "interpolation", "noise", "bias"}, what);
     if (const Value* said = entry.find("interpolation"))
       if (const auto read = read_interpolation(at, *said, what)) named.interpolation = *read;
   }
   if (!value || entry.is_list()) {
-    const auto table = tables_.read(at, entry, scopes_[scope]->folder, what, {.x_unit = "s"});
+    const auto table =
+        tables_.read(at, entry, scopes_[scope]->folder, what, {.x_unit = "s", .also = {"noise", "bias"}});
     if (!table) return;
     named.value = pool.lookup(table, 0, pool.symbol("t"));
   } else {
@@ -131,6 +132,7 @@ void ModelReader::resolve_input(int scope, Named& named) {
     }
     if (!replacements.empty()) named.value = substitute(named.value, replacements);
   }
+  read_noise(scope, named, what, named.unit);
   named.meaning = pool.symbol(scopes_[scope]->prefix + std::string(entry.key));
   input_values_[named.meaning] = named.value;
   symbol_units_[named.meaning] = named.unit;
@@ -169,19 +171,7 @@ void ModelReader::resolve_formula(int scope, Named& named) {
     named.unit = at.text(entry, "unit", what);
     if (check_known_unit(at, *said, named.unit, what) && unit) check_unit(at, *said, named.unit, *unit, what);
   }
-  if (const Value* noise = sensor && entry.is_table() ? entry.find("noise") : nullptr) {
-    const std::string noise_of = fmt::format("the noise of {}", what);
-    if (const auto amount = read_scalar(at, *noise, noise_of); amount && amount->number) {
-      const std::string expected = !named.unit.empty() ? named.unit : unit.value_or("");
-      if (!amount->unit.empty() && !expected.empty())
-        check_unit(at, *noise, amount->unit, expected, noise_of);
-      // A deviation is a difference: "0.5 degC" is half a kelvin.
-      named.noise = *amount->number - (amount->unit.empty() ? 0.0 : units().to_si(0.0, amount->unit));
-      if (*named.noise < 0.0) at.fault(*noise, "T124", fmt::format("{} must be at least 0", noise_of));
-    } else if (amount) {
-      at.fault(*noise, "T102", fmt::format("{} must be a number or a quantity", noise_of));
-    }
-  }
+  if (sensor) read_noise(scope, named, what, !named.unit.empty() ? named.unit : unit.value_or(""));
   if (sensor && entry.is_table())
     read_reading_limits(scope, named, what, !named.unit.empty() ? named.unit : unit.value_or(""));
   named.meaning = named.value;
@@ -201,8 +191,8 @@ void ModelReader::resolve_everything() {
           model_.parameters.push_back(
               {std::move(name), named.unit, named.summary, named.meaning, named.value, named.number, place});
       } else if (named.what == Named::What::input) {
-        model_.inputs.push_back(
-            {std::move(name), named.unit, named.meaning, named.value, place, named.interpolation});
+        model_.inputs.push_back({std::move(name), named.unit, named.meaning, named.value, place,
+                                 named.interpolation, named.noise.value_or(0.0)});
       } else {
         model_.formulas[name] = named.value;
         if (index > 0) continue;  // a subsystem's are there to be named, not to be reported

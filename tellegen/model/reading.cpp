@@ -68,7 +68,7 @@ bool Source::is(const Value& value, Value::Type type, std::string_view what) con
   return false;
 }
 
-void Source::known_keys(const Value& table, std::initializer_list<std::string_view> keys,
+void Source::known_keys(const Value& table, const std::vector<std::string_view>& keys,
                         std::string_view what) const {
   for (const Value& item : table.items) {
     if (std::find(keys.begin(), keys.end(), item.key) != keys.end()) continue;

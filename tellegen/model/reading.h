@@ -38,8 +38,7 @@ struct Source {
   }
   // True where the value has the type; otherwise T102. `what` is the subject: "parameter 'R'".
   bool is(const Value& value, Value::Type type, std::string_view what) const;
-  void known_keys(const Value& table, std::initializer_list<std::string_view> keys,
-                  std::string_view what) const;
+  void known_keys(const Value& table, const std::vector<std::string_view>& keys, std::string_view what) const;
   std::string text(const Value& table, std::string_view key, std::string_view what) const;  // "" where absent
 };
 

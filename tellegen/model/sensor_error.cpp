@@ -43,4 +43,17 @@ int add_sensor_error(Model& model, int sensor, SensorError kind, double since) {
   return static_cast<int>(model.parameters.size()) - 1;
 }
 
+int add_input_bias(Model& model, int input) {
+  ModelInput& of = model.inputs[input];
+  ModelParameter parameter;
+  parameter.name = of.name + ".bias";
+  parameter.unit = difference_unit(of.unit);
+  parameter.symbol = model.pool->symbol("parameter(" + parameter.name + ")");
+  parameter.value = model.pool->number(0.0);
+  parameter.place = of.place;
+  of.bias = static_cast<int>(model.parameters.size());
+  model.parameters.push_back(std::move(parameter));
+  return of.bias;
+}
+
 }  // namespace tellegen

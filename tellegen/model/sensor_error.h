@@ -20,6 +20,9 @@ enum class SensorError { offset, drift, scale };
 // Its index in Model::parameters; the one that is there already where the sensor has it.
 int add_sensor_error(Model& model, int sensor, SensorError kind, double since = 0.0);
 
+// The same for what data say of an input: that, less the parameter `I.bias`, is its value.
+int add_input_bias(Model& model, int input);
+
 // The unit of differences: "K" for "degC".
 std::string difference_unit(const std::string& unit);
 

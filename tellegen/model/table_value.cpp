@@ -66,10 +66,11 @@ std::shared_ptr<const Table> TableReader::read(const Source& source, const Value
                                                Wanted wanted) {
   std::string own_unit;
   if (value.is_table()) {
-    source.known_keys(value,
-                      {"points", "table", "column", "time", "x", "axes", "values", "scattered", "grid",
-                       "tolerance", "interpolation", "unit", "summary"},
-                      what);
+    std::vector<std::string_view> known{"points",        "table",  "column",    "time", "x",
+                                        "axes",          "values", "scattered", "grid", "tolerance",
+                                        "interpolation", "unit",   "summary"};
+    known.insert(known.end(), wanted.also.begin(), wanted.also.end());
+    source.known_keys(value, known, what);
     if (const Value* given = value.find("interpolation")) {
       const auto read = read_interpolation(source, *given, what);
       if (!read) return nullptr;

@@ -21,7 +21,8 @@ class TableReader {
   struct Wanted {
     std::string_view unit = "", x_unit = "";
     Interpolation interpolation = Interpolation::linear;
-    int dimensions = 1;  // 0: as many as the table has
+    int dimensions = 1;                       // 0: as many as the table has
+    std::vector<std::string_view> also = {};  // keys that mean something to others
   };
   // `folder` is where CSV files are looked for. Empty where a fault was reported.
   std::shared_ptr<const Table> read(const Source& source, const Value& value,
