@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -247,6 +248,27 @@ class Condenser {
     return section;
   }
 
+  // What rounding may leave of an expression that is zero: to first order, what its parts bring and what
+  // adding them up does.
+  static double rounding_of(Expr e, const ExprMap<double>& at, const ExprMap<double>& brought) {
+    constexpr double eps = std::numeric_limits<double>::epsilon();
+    if (e.is_number()) return 0.0;
+    if (e.is_symbol()) {
+      const auto known = brought.find(e);
+      return known == brought.end() ? 0.0 : known->second;
+    }
+    const double value = std::abs(evaluate(e, at));
+    double rounding = 0.0;
+    for (Expr part : e.args()) {
+      const double size = std::abs(evaluate(part, at)), own = rounding_of(part, at, brought);
+      if (e.op() == Op::add)
+        rounding += own + eps * size;
+      else if (size > 0.0)
+        rounding += value * (own / size);
+    }
+    return rounding + eps * value;
+  }
+
   // Is a coefficient certainly not zero? Numbers and parameters can be looked at; of what changes from
   // iteration to iteration only `1 + something`, the shape that a series resistance gives, is trusted.
   bool safe_pivot(Expr e, int section) {
@@ -261,12 +283,17 @@ class Condenser {
     if (section == 2) return value.op() == Op::add && value.args().back().is_number();
     if (section == 1) return false;
     for (std::int32_t m = 0; m < group_.size(); ++m) {
-      ExprMap<double> at{{result_.alpha, 1.0}};
+      ExprMap<double> at{{result_.alpha, 1.0}}, rounding;
       for (std::size_t p = 0; p < group_.parameters.size(); ++p)
         at[group_.parameters[p]] = group_.values[p][m];
-      for (const Definition& d : result_.definitions) at[d.symbol] = evaluate(d.value, at);
+      const bool first = m == 0;  // what cancels does so in all of them
+      for (const Definition& d : result_.definitions) {
+        if (first) rounding[d.symbol] = rounding_of(d.value, at, rounding);
+        at[d.symbol] = evaluate(d.value, at);
+      }
       const double v = evaluate(e, at);
       if (!(std::abs(v) > 1e-300) || !std::isfinite(v)) return false;
+      if (first && std::abs(v) < 100.0 * rounding_of(e, at, rounding)) return false;
       if (m >= 1000 && value.is_symbol()) break;  // a bare parameter: its bound says the rest
     }
     return true;

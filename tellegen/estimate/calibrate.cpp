@@ -102,7 +102,7 @@ class Stage {
     }
     tell_parameters(best, result);
     compare(searches, result);
-    tell_residuals(best, result);
+    if (!tell_residuals(best, result)) return result;
     judge_residuals(result);
     judge(best, more, result);
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -279,6 +279,7 @@ class Stage {
     set_parameters(found, indices(), now);
     SensorRun there(found, record_, indices(), options_.integration);
     if (there.method() == run_.method() && there.step() >= run_.step()) return;
+    if (!there.at(now).failure.empty()) return;
     run_ = std::move(there);
     go_on(best);
   }
@@ -439,8 +440,10 @@ class Stage {
     }
   }
 
-  void tell_residuals(const SquaresSearch& best, StageResult& result) {
+  bool tell_residuals(const SquaresSearch& best, StageResult& result) {
     const SensorSlopes run = run_.at(numbers(best.x));
+    result.failure = run.failure;
+    if (!run.failure.empty()) return false;
     const std::size_t width = record_.sensors.size();
     double total = 0.0;
     for (std::size_t s = 0; s < width; ++s) {
@@ -469,6 +472,7 @@ class Stage {
       result.sensors.push_back(statistics);
     }
     result.chi_square = total / freedom();
+    return true;
   }
 
   // Chi-square of all readings, and of each sensor's, against what chance makes of the noise.
