@@ -254,13 +254,24 @@ Record part_of(const Record& record, const CalibrationStage& stage) {
   return part;
 }
 
-// What would explain a misfit.
-// Mistakes in the columns that would explain it: the fit is tried with each of them undone.
+// What would explain a misfit: inputs that are held between rows, and mistakes in the columns. The fit is
+// tried with each of them undone.
 void add_likely_reasons(const CalibrateReport& report, const CalibrationOptions& options, double misfit,
                         std::vector<std::string>& details) {
   const auto quality = [&](const Record& record) {
     return misfit_of(report.model, record, report.stages, options);
   };
+  for (const std::string& name : report.record.inputs) {
+    Model held = report.model;
+    const auto input = std::find_if(held.inputs.begin(), held.inputs.end(),
+                                    [&](const ModelInput& i) { return i.name == name; });
+    if (input == held.inputs.end() || input->interpolation != Interpolation::linear) continue;
+    input->interpolation = Interpolation::hold;
+    if (misfit_of(held, report.record, report.stages, options) - 1.0 > 0.4 * (misfit - 1.0)) continue;
+    details.push_back(fmt::format(
+        "likely reason: '{}' is held from row to row: write interpolation = \"hold\" in its [inputs]", name));
+    return;
+  }
   for (const Suspicion& s : suspicions(report.model, report.record, misfit, quality))
     details.push_back("likely reason: " + s.text);
 }

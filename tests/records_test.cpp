@@ -140,6 +140,48 @@ TEST_F(Records, what_was_calibrated_is_what_the_estimator_starts_from) {
     }
 }
 
+// A cell with pairs of resistance and capacitance, and a pulse whose current stays until the next row.
+TEST_F(Records, an_input_that_was_held_is_named_where_it_was_taken_as_straight) {
+  const std::string model = R"toml(name = "cell"
+[parameters]
+R0 = "2 mohm"
+R1 = "1 mohm"
+C1 = "1.5 kF"
+[inputs]
+I = { points = [[0, 0], [20, 50], [50, -30], [80, 60], [110, -60], [140, 0]], unit = "A"%HOLD% }
+[components]
+source = { kind = "electrical.current_source", p = "datum", n = "plus", I = "I" }
+cell = { kind = "battery.equivalent_circuit_thermal", p = "plus", n = "datum", h = "core", OCV = [[0, 3], [1, 4]], R0 = "R0", R1 = "R1", C1 = "C1", R2 = "1 mohm", C2 = "60 kF", capacity = "50 Ah", soc0 = 0.6, alpha = -0.005 }
+mass = { kind = "thermal.capacitor", p = "core", n = "datum", C = "900 J/K", T0 = "25 degC" }
+[sensors]
+V = { measures = "plus.v", noise = "0.1 mV" }
+[unknowns]
+R0 = { start = "1 mohm" }
+R1 = { start = "2 mohm" }
+C1 = { start = "3 kF" }
+[estimate]
+inputs = ["I"]
+[simulation]
+stop = "200 s"
+step = "1 s"
+)toml";
+  const auto with = [&](const std::string& hold) {
+    std::string text = model;
+    return text.replace(text.find("%HOLD%"), 6, hold);
+  };
+  put(path("held.toml"), with(", interpolation = \"hold\""));
+  put(path("straight.toml"), with(""));
+  const Ran made =
+      run_program({"synthesize", path("held.toml"), "--method", "adaptive", "--output", path("pulse.csv")});
+  ASSERT_EQ(made.code, 0) << made.err;
+  const Ran right = run_program({"calibrate", path("held.toml"), "--data", path("pulse.csv"), "--interpret"});
+  EXPECT_EQ(right.code, 0) << right.err;
+  const Ran wrong =
+      run_program({"calibrate", path("straight.toml"), "--data", path("pulse.csv"), "--interpret"});
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_NE(wrong.err.find("likely reason: 'I' is held from row to row"), std::string::npos) << wrong.err;
+}
+
 TEST_F(Records, data_shows_what_is_in_a_file_and_proposes_the_mapping) {
   const Ran ran = run_program({"data", bench + "/log.csv", "--model", plain_model(), "--json"});
   ASSERT_EQ(ran.code, 0) << ran.err;

@@ -97,11 +97,13 @@ std::vector<RecordMistake> possible_mistakes(const Model& model, const Record& r
 std::vector<Suspicion> suspicions(const Model& model, const Record& record, double now,
                                   const std::function<double(const Record&)>& quality, double acceptable) {
   std::vector<Suspicion> found;
+  constexpr double part = 0.25, least = 0.8;  // what explains a misfit leaves no more of it; no record less
+  if (part * now < least) return found;
   for (const RecordMistake& mistake : possible_mistakes(model, record)) {
     Record undone = record;
     mistake.undo(undone);
     const double after = quality(undone);
-    if (after <= acceptable && after < 0.25 * now) found.push_back({mistake.text, after});
+    if (after <= acceptable && after < part * now) found.push_back({mistake.text, after});
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const Suspicion& a, const Suspicion& b) { return a.quality < b.quality; });
