@@ -148,7 +148,7 @@ R0 = "2 mohm"
 R1 = "1 mohm"
 C1 = "1.5 kF"
 [inputs]
-I = { points = [[0, 0], [20, 50], [50, -30], [80, 60], [110, -60], [140, 0]], unit = "A"%HOLD% }
+I = { points = [[0, 0], [5, 50], [12, -30], [20, 60], [28, -60], [35, 0]], unit = "A"%HOLD% }
 [components]
 source = { kind = "electrical.current_source", p = "datum", n = "plus", I = "I" }
 cell = { kind = "battery.equivalent_circuit_thermal", p = "plus", n = "datum", h = "core", OCV = [[0, 3], [1, 4]], R0 = "R0", R1 = "R1", C1 = "C1", R2 = "1 mohm", C2 = "60 kF", capacity = "50 Ah", soc0 = 0.6, alpha = -0.005 }
@@ -162,7 +162,7 @@ C1 = { start = "3 kF" }
 [estimate]
 inputs = ["I"]
 [simulation]
-stop = "200 s"
+stop = "45 s"
 step = "1 s"
 )toml";
   const auto with = [&](const std::string& hold) {
