@@ -154,7 +154,7 @@ source = { kind = "electrical.current_source", p = "datum", n = "plus", I = "I" 
 cell = { kind = "battery.equivalent_circuit_thermal", p = "plus", n = "datum", h = "core", OCV = [[0, 3], [1, 4]], R0 = "R0", R1 = "R1", C1 = "C1", R2 = "1 mohm", C2 = "60 kF", capacity = "50 Ah", soc0 = 0.6, alpha = -0.005 }
 mass = { kind = "thermal.capacitor", p = "core", n = "datum", C = "900 J/K", T0 = "25 degC" }
 [sensors]
-V = { measures = "plus.v", noise = "0.1 mV" }
+V = { measures = "plus.v", noise = "0.02 mV" }
 [unknowns]
 R0 = { start = "1 mohm" }
 R1 = { start = "2 mohm" }
