@@ -204,6 +204,7 @@ double balance_bound(const SimulationOptions& options) {
 }
 
 double power_bound(const SimulationOptions&) { return 1e-6; }
+constexpr double at_rest = 1e-7;  // in units of flow
 
 EnergyAccount::EnergyAccount(const EquationSystem& system, bool by_component)
     : system_(system), by_component_(by_component) {
@@ -240,6 +241,7 @@ void EnergyAccount::add_powers(const EquationSystem& system) {
   };
   for (std::size_t d = 0; d < model.domains.size(); ++d) {
     std::vector<Expr> powers, sizes;
+    std::vector<std::int32_t> columns;
     for (std::int32_t e = 0; e < system.graph.edge_count(); ++e) {
       const GraphEdge& edge = system.graph.edges[e];
       const Kind& kind = model.kinds[model.components[edge.component].kind];
@@ -248,9 +250,12 @@ void EnergyAccount::add_powers(const EquationSystem& system) {
                          value(system.through_column(EdgeIndex{e}));
       powers.push_back(power);
       sizes.push_back(pool.call("abs", {power}));
+      for (const NodeIndex node : {edge.from, edge.to})
+        if (const std::int32_t column = system.node_column(node); column >= 0) columns.push_back(column);
     }
     if (powers.size() < 2) continue;
     domains_.push_back(model.domains[d].name);
+    potentials_.push_back(std::move(columns));
     sums_.push_back(pool.add(powers));
     sums_.push_back(pool.add(sizes));
   }
@@ -312,7 +317,11 @@ EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& i
         size = std::max(size, at(row, first + 2 * d + 1));
         if (const double sum = std::abs(at(row, first + 2 * d)); sum > largest) largest = sum, when = t[row];
       }
-      if (size == 0.0 || largest / size <= result.power_error) continue;
+      // A network at rest has flows of rounding, by the size of its potentials.
+      double rest = 0.0;
+      for (std::int32_t column : potentials_[d])
+        rest = std::max(rest, at_rest * std::abs(problem.initial.x[column]));
+      if (size <= rest || largest / size <= result.power_error) continue;
       result.power_error = largest / size;
       result.power_error_at = when;
       result.power_error_domain = domains_[d];

@@ -85,8 +85,9 @@ class EnergyAccount {
   std::vector<Expr> energies_;  // all of them as one, or by component
   std::vector<Expr> sources_;
   std::vector<std::string> unknown_;
-  std::vector<std::string> domains_;  // whose edges are summed up at samples
-  std::vector<Expr> sums_;            // of each: sum, sum of magnitudes
+  std::vector<std::string> domains_;                   // whose edges are summed up at samples
+  std::vector<Expr> sums_;                             // of each: sum, sum of magnitudes
+  std::vector<std::vector<std::int32_t>> potentials_;  // of each: columns of their ends
   std::size_t first_output_ = 0;
   bool energy_in_rows_ = true, powers_ = false;
 };

@@ -34,6 +34,19 @@ c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.1 }
 )";
 
 // Charged from a source, a capacitor holds C V^2/2 and as much is lost on the way.
+// Flows of rounding add up to anything: of a cell at rest nothing is said.
+TEST(EnergyAccount, a_network_at_rest_is_not_accused) {
+  const Model model = model_of(R"(
+src = { kind = "electrical.current_source", p = "datum", n = "plus", I = 0 }
+cell = { kind = "battery.equivalent_circuit", p = "plus", n = "datum", OCV = [[0, 3.1], [1, 4.2]], R0 = "1 mohm", R1 = "0.5 mohm", C1 = "20 kF", R2 = "1 mohm", C2 = "100 kF", capacity = "50 Ah", soc0 = 0.6 }
+)");
+  SimulationOptions options = options_of("bdf3", 10.0, 1.0 / 32);
+  options.balance = Balance::on;
+  const SimulationResult result = Simulation(model, options, {}).run();
+  ASSERT_TRUE(result.balance);
+  EXPECT_EQ(result.balance->warning(), "");
+}
+
 TEST(Balance, half_of_what_a_source_gives_is_in_the_capacitor) {
   for (const char* method : {"bdf2", "bdf3", "tr", "rk4", "adaptive"}) {
     const auto run = balanced(charging, options_of(method, 4.0, 1e-3));
