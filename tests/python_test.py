@@ -160,7 +160,7 @@ class Models(unittest.TestCase):
 
             goal = tellegen.Model("discharge.toml").function("v_end", ["R"])
             found = minimize(lambda x: ((goal(x) - 0.5) ** 2, 2 * (goal(x) - 0.5) * goal.gradient(x)), goal.nominal, jac=True,
-                             bounds=[(100.0, 1e4)], options={"ftol": 1e-15})
+                             bounds=[(100.0, 1e4)], options={"ftol": 1e-15, "gtol": 1e-12})
             self.assertAlmostEqual(found.x[0], 1442.7, delta=1.0)
 
 
