@@ -58,6 +58,9 @@ class Environment {
 
   // How to name the current of an element, by its full name: "r1.i", "x1_e1.output.i".
   std::unordered_map<std::string, std::string> currents;
+  // Symbols of measures so far, by their names: numbers where the run has ended.
+  std::map<std::string, std::string> measures;
+  std::set<std::string> counted;  // parameters, by their identifiers, whose numbers were asked for
   double celsius = 27.0;
   std::vector<Operation> operations;  // that expressions have asked for
 
