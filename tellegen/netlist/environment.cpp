@@ -212,6 +212,13 @@ double Environment::parameter_number(const std::string& identifier, const Place&
   return numbers_[identifier] = value;
 }
 
+double Environment::size_of(const Formula& formula, const Place& place) {
+  const std::set<std::string> before = counted;
+  const double value = number(formula, place);
+  if (value > 0.0) counted = before;
+  return value;
+}
+
 double Environment::number(const Formula& formula, const Place& place) {
   double value = 0.0;
   try {

@@ -69,19 +69,20 @@ double Measurement::number_or(const std::string& text, double otherwise, const N
   return text.empty() ? otherwise : number(text, known);
 }
 
-double Measurement::instant(const RunCurves& record, const MeasurePoint& point, const Numbers& known) const {
-  const double begin = std::max(analyses_.begin, record.begin()), end = record.end();
+double Measurement::instant(const RunCurves& record, const MeasurePoint& point, const Span& span,
+                            const Numbers& known) const {
   if (!point.at.empty()) {
     const double at = number(point.at, known);
-    if (at < begin * (1 - 1e-12) || at > end * (1 + 1e-9))
-      throw NotReached{fmt::format("{:g} s is outside the run, from {:g} s to {:g} s", at, begin, end)};
-    return std::clamp(at, begin, end);
+    if (at < span.from * (1 - 1e-12) || at > span.to * (1 + 1e-9))
+      throw NotReached{
+          fmt::format("{:g} s is not in the run, or not from {:g} s to {:g} s", at, span.from, span.to)};
+    return std::clamp(at, span.from, span.to);
   }
   const double level = number(point.level, known),
-               after = std::max(begin, number_or(point.after, begin, known));
-  if (after > end)
-    throw NotReached{fmt::format("the run ends at {:g} s, before the delay of {:g} s is over", end, after)};
-  auto crossings = curve(record, point.signal).crossings(level, after, end);
+               after = std::max(span.from, number_or(point.after, span.from, known));
+  if (after > span.to)
+    throw NotReached{fmt::format("{:g} s, from when on it is looked for, is after {:g} s", after, span.to)};
+  auto crossings = curve(record, point.signal).crossings(level, after, span.to);
   if (point.edge != MeasurePoint::Edge::cross)
     std::erase_if(crossings,
                   [&](const auto& c) { return c.rising != (point.edge == MeasurePoint::Edge::rise); });
@@ -99,27 +100,29 @@ double Measurement::evaluated(const RunCurves& record, const MeasureSpec& spec, 
   if (spec.what == What::formula) return number(spec.formula, known);
   if (record.full()) throw NotReached{"the run has too many steps to be kept for measures"};
   if (record.empty()) throw NotReached{"nothing of the run was recorded"};
+  const double begin = std::max(analyses_.begin, record.begin());
+  Span span{begin, record.end()};
+  if (!spec.from.empty()) span.from = std::max(span.from, number(spec.from, known));
+  if (!spec.to.empty()) span.to = std::min(span.to, number(spec.to, known));
+  if (!(span.to > span.from))
+    throw NotReached{fmt::format("nothing of the run, which ends at {:g} s, lies from {:g} s to {:g} s",
+                                 record.end(), span.from, span.to)};
   if (spec.what == What::interval) {
-    const double first = instant(record, *spec.first, known), second = instant(record, *spec.second, known);
+    const double first = instant(record, *spec.first, span, known),
+                 second = instant(record, *spec.second, span, known);
     result.times = {{"trig", first}, {"targ", second}};
     return second - first;
   }
   if (spec.what == What::when || spec.what == What::find || spec.what == What::slope) {
-    const double at = instant(record, *spec.first, known);
+    const double at = instant(record, *spec.first, span, known);
     result.times = {{"at", at}};
     if (spec.what == What::when) return at;
     const Curve signal = curve(record, spec.signal);
     return spec.what == What::find ? signal.value(at) : signal.slope(at);
   }
-  const double begin = std::max(analyses_.begin, record.begin());
-  double from = begin, to = record.end();
-  if (spec.first) from = instant(record, *spec.first, known);
-  if (spec.second) to = instant(record, *spec.second, known);
-  from = std::max(begin, number_or(spec.from, from, known));
-  to = std::min(record.end(), number_or(spec.to, to, known));
-  if (!(to > from))
-    throw NotReached{fmt::format("nothing of the run, which ends at {:g} s, lies from {:g} s to {:g} s",
-                                 record.end(), from, to)};
+  const double from = spec.first ? instant(record, *spec.first, span, known) : span.from,
+               to = spec.second ? instant(record, *spec.second, span, known) : span.to;
+  if (!(to > from)) throw NotReached{fmt::format("it would end at {:g} s and begin at {:g} s", to, from)};
   result.times = {{"from", from}, {"to", to}};
   const Curve signal = curve(record, spec.signal);
   const auto found = [&](const Curve::Extreme& extreme, bool time) {

@@ -54,7 +54,11 @@ class Measurement {
   Curve curve(const RunCurves& record, const std::string& signal) const;
   double number(const std::string& text, const Numbers& known) const;
   double number_or(const std::string& text, double otherwise, const Numbers& known) const;
-  double instant(const RunCurves& record, const MeasurePoint& point, const Numbers& known) const;
+  struct Span {
+    double from, to;
+  };
+  double instant(const RunCurves& record, const MeasurePoint& point, const Span& span,
+                 const Numbers& known) const;
   double evaluated(const RunCurves& record, const MeasureSpec& spec, const Numbers& known,
                    MeasureResult& result) const;
   FourierResult fourier(const RunCurves& record, double frequency, const FourierSpec::Signal& signal) const;
