@@ -186,7 +186,7 @@ TEST(Steps, sweep_takes_its_axes_and_columns_from_the_netlist) {
   int rows = 0;
   while (std::getline(lines, line)) {
     double r = 0.0, c = 0.0, rise = 0.0;
-    if (std::sscanf(line.c_str(), "%lf,%lf,%lf", &r, &c, &rise) != 3) continue;
+    if (std::sscanf(line.c_str(), "%*d,%lf,%lf,%lf", &r, &c, &rise) != 3) continue;
     ++rows;
     EXPECT_NEAR(rise, r * c * std::log(9.0), 1e-6) << line;
   }

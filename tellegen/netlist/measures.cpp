@@ -15,10 +15,13 @@ namespace {
 using What = MeasureSpec::What;
 
 constexpr std::string_view measure_keywords[] = {
-    "trig",       "targ",   "when",   "find",  "at",   "val",    "td",     "rise",  "fall",      "cross",
-    "from",       "to",     "avg",    "rms",   "min",  "max",    "pp",     "integ", "integral",  "deriv",
-    "derivative", "min_at", "max_at", "param", "goal", "minval", "weight", "print", "precision", "output"};
-constexpr std::string_view goals[] = {"goal", "minval", "weight", "print", "precision", "output"};
+    "trig",     "targ",      "when",       "find",        "at",       "val",      "td",   "rise",   "fall",
+    "cross",    "from",      "to",         "avg",         "rms",      "min",      "max",  "pp",     "integ",
+    "integral", "deriv",     "derivative", "min_at",      "max_at",   "param",    "goal", "minval", "weight",
+    "print",    "precision", "output",     "default_val", "frac_max", "rfc_level"};
+constexpr std::string_view goals[] = {"goal",      "minval", "weight",     "print",
+                                      "precision", "output", "default_val"};
+constexpr std::string_view options_of_other_programs[] = {"frac_max", "rfc_level"};
 constexpr std::string_view other_analyses[] = {"ac",      "dc",      "op",         "noise", "sp",       "tf",
                                                "ac_cont", "dc_cont", "noise_cont", "fft",   "tran_cont"};
 // Kinds of other programs, and options of theirs that change what is measured.
@@ -31,9 +34,8 @@ constexpr std::pair<std::string_view, What> kinds[] = {
     {"integral", What::integral}, {"min_at", What::minimum_at}, {"max_at", What::maximum_at},
 };
 constexpr std::string_view form =
-    "it is written: .meas tran name trig v(a) val=1 rise=1 targ v(b) val=1 rise=1, name when v(a)=1, name "
-    "find "
-    "v(a) when v(b)=1, name find v(a) at=1m, name avg v(a) from=0 to=1m, name param='formula'";
+    "it is written: .meas tran name trig v(a) val=1 rise=1 targ v(b) val=1 rise=1, name when v(a)=1, "
+    "name find v(a) when v(b)=1, name find v(a) at=1m, name avg v(a) from=0 to=1m, name param='formula'";
 
 }  // namespace
 
@@ -93,7 +95,7 @@ MeasurePoint Translation::measured_point(std::vector<Phrase>& parts, const Place
       point.edge = part.keyword == "rise"   ? MeasurePoint::Edge::rise
                    : part.keyword == "fall" ? MeasurePoint::Edge::fall
                                             : MeasurePoint::Edge::cross;
-      if (part.value() == "last") {
+      if (part.value() == "last" || part.value() == "-1") {  // the second is Xyce's
         point.count = 0;
         continue;
       }
@@ -150,6 +152,10 @@ void Translation::read_measure(const Card& card) {
   if (parts.empty() || parts[0].keyword.empty())
     throw netlist_fault(place, "T502", fmt::format("'{}' is no kind of measure", words[0]),
                         {std::string(form)});
+  for (const Phrase& part : parts)
+    if (is_one_of(part.keyword, options_of_other_programs))
+      return note(place, fmt::format("the measure '{}' is not taken: '{}' is not supported", spec.name,
+                                     part.keyword));
   const Phrase head = parts[0];
   const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
                                  [&](const auto& k) { return k.first == head.keyword; });
@@ -159,9 +165,12 @@ void Translation::read_measure(const Card& card) {
     spec.signal = measured_signal(head.value(), place);
     if (!parts.empty() && parts[0].keyword == "trig") spec.first = measured_point(parts, place);
     if (!parts.empty() && parts[0].keyword == "targ") spec.second = measured_point(parts, place);
-    // An average from a delay on.
-    for (Phrase& part : parts)
-      if (part.keyword == "td") part.keyword = "from";
+    for (Phrase& part : parts) {
+      if (part.keyword == "td") part.keyword = "from";  // an average from a delay on
+      if (part.keyword == "rise" || part.keyword == "fall" || part.keyword == "cross")
+        return note(place, fmt::format("the measure '{}' is not taken: '{}' of '{}' is not supported",
+                                       spec.name, part.keyword, head.keyword));
+    }
   } else if (head.keyword == "find" || head.keyword == "deriv" || head.keyword == "derivative") {
     spec.what = head.keyword == "find" ? What::find : What::slope;
     parts.erase(parts.begin());

@@ -98,6 +98,14 @@ TEST(measures, those_of_other_analyses_and_programs_are_notes) {
   EXPECT_NE(n.notes[0].find("'bw' is not taken"), std::string::npos);
 }
 
+TEST(measures, options_that_only_xyce_has_are_notes) {
+  EXPECT_EQ(analyses_of(".meas tran x max v(in) rise=2\n.meas tran y trig v(in) frac_max=0.1 targ v(in) "
+                        "val=1\n.meas tran z when v(in)=1 default_val=3\n")
+                .measures.size(),
+            1u);
+  EXPECT_EQ(measure_of(".meas tran x when v(in)=1 rise=-1\n").first->count, 0);
+}
+
 TEST(measures, commands_of_control_blocks_are_read_and_never_a_fault) {
   const ConvertedNetlist n =
       converted(divider + ".control\nrun\nmeas tran a max v(out)\nmeas tran b max @m1[id]\n.endc\n");
