@@ -121,6 +121,14 @@ TEST(Measures, begin_where_tran_says) {
   EXPECT_NEAR(*m.value("top"), std::exp(-200 * 2.25e-3), 1e-3);
 }
 
+TEST(Measures, of_a_span_begin_after_both_its_begin_and_its_delay) {
+  const Measured m = measured(charging +
+                              ".meas tran a min v(out) from=2m to=5m td=3m\n"
+                              ".meas tran b min v(out) from=3m td=2m\n");
+  EXPECT_NEAR(*m.value("a"), 1 - std::exp(-2.0), 1e-4);
+  EXPECT_NEAR(*m.value("b"), 1 - std::exp(-2.0), 1e-4);
+}
+
 TEST(Measures, faults_name_the_line) {
   const Measured m = measured(charging + ".meas tran x find v(out)\n");
   EXPECT_EQ(m.ran.code, 2);

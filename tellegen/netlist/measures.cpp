@@ -166,7 +166,6 @@ void Translation::read_measure(const Card& card) {
     if (!parts.empty() && parts[0].keyword == "trig") spec.first = measured_point(parts, place);
     if (!parts.empty() && parts[0].keyword == "targ") spec.second = measured_point(parts, place);
     for (Phrase& part : parts) {
-      if (part.keyword == "td") part.keyword = "from";  // an average from a delay on
       if (part.keyword == "rise" || part.keyword == "fall" || part.keyword == "cross")
         return note(place, fmt::format("the measure '{}' is not taken: '{}' of '{}' is not supported",
                                        spec.name, part.keyword, head.keyword));
@@ -200,15 +199,18 @@ void Translation::read_measure(const Card& card) {
   }
   for (const Phrase& part : parts) {
     const bool span = spec.what != What::formula;
-    if (span && part.keyword == "from")
-      spec.from = measured_number(part.value(), place);
-    else if (span && part.keyword == "to")
+    if (span && (part.keyword == "from" || part.keyword == "td")) {
+      // An average may have both; it begins after both, as Xyce's does.
+      const std::string begin = measured_number(part.value(), place);
+      spec.from = spec.from.empty() ? begin : fmt::format("max({}, {})", spec.from, begin);
+    } else if (span && part.keyword == "to") {
       spec.to = measured_number(part.value(), place);
-    else if (is_one_of(part.keyword, goals))
+    } else if (is_one_of(part.keyword, goals)) {
       note(place, fmt::format("'{}' of the measure '{}' has no effect", part.keyword, spec.name));
-    else
+    } else {
       throw netlist_fault(place, "T502", fmt::format("'{}' makes no sense here in a measure", part.keyword),
                           {std::string(form)});
+    }
   }
   spec.symbol = names_.extra_parameter("measured_" + spec.name);
   names_.measures[spec.name] = spec.symbol;

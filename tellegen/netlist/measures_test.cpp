@@ -136,6 +136,9 @@ TEST(steps, of_parameters_by_increments_lists_and_decades) {
   EXPECT_EQ(analyses_of(".param r=1\n.step param r 3 1 -1\n").steps.at(0).values,
             (std::vector<double>{3, 2, 1}));
   EXPECT_EQ(analyses_of(".step r1 1k 2k 1k\n").steps.at(0).name, "r1.R");
+  EXPECT_EQ(analyses_of(".step r1:r 1k 2k 1k\n").steps.at(0).name, "r1.R");
+  EXPECT_TRUE(analyses_of(".step v1:va 1 2 1\n").steps.empty());  // a note
+  EXPECT_TRUE(analyses_of(".step temp 0 100 50\n").steps.empty());
 }
 
 TEST(steps, a_parameter_may_have_its_values_from_step_alone) {

@@ -71,8 +71,13 @@ std::string Translation::stepped_name(const StepWords& step) const {
   const auto& parameters = flat_.instances[0].circuit->parameters;
   if (parameters.contains(step.name)) return names_.parameter(step.name);
   if (step.is_parameter) return "";
-  const std::string element = step.name.substr(0, step.name.find(':'));
+  // Xyce's r1:r is the element's own value; others, as the amplitude of a sine, cannot be varied.
+  const auto colon = step.name.find(':');
+  const std::string element = step.name.substr(0, colon);
   if (!names_.has_element(element)) return "";
+  const std::string of = colon == std::string::npos ? "" : step.name.substr(colon + 1);
+  const bool source = element[0] == 'v' || element[0] == 'i';
+  if (!of.empty() && of != (source ? "dcv0" : element.substr(0, 1))) return "";
   // A resistance is R, a constant voltage V.
   if (std::string_view("rlcvi").find(element[0]) == std::string_view::npos) return "";
   return fmt::format("{}.{:c}", names_.element(element), element[0] - 'a' + 'A');
@@ -88,6 +93,11 @@ void Translation::read_step(const Card& card) {
         card.place,
         fmt::format(".step of '{}' is not followed: parameters and values of elements are", step->name));
   const std::string name = stepped_name(*step);
+  if (name.empty() && step->name.find_first_of(":(") != std::string::npos)
+    return note(card.place,
+                fmt::format(".step of '{}' is not followed: only parameters of the netlist, values of "
+                            "R, L and C and constant sources are",
+                            step->name));
   if (name.empty())
     throw netlist_fault(
         card.place, "T506",
