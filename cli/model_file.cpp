@@ -35,10 +35,11 @@ void set_number(Model& model, const std::string& name, const std::string& text) 
 }
 
 // Reads with the replacements that are parameters; the others follow.
-Model read_with_numbers(const std::string& file, ReadOptions options, std::vector<std::string>& notes) {
+Model read_with_numbers(const std::string& file, ReadOptions options, std::vector<std::string>& notes,
+                        Analyses* analyses) {
   std::vector<std::pair<std::string, std::string>> numbers;
   try {
-    return read_any_model(file, options, &notes);
+    return read_any_model(file, options, &notes, analyses);
   } catch (const ModelError& error) {
     const auto is_number = [](const auto& entry) { return entry.first.find('.') != std::string::npos; };
     const bool only = std::all_of(error.faults().begin(), error.faults().end(),
@@ -48,16 +49,16 @@ Model read_with_numbers(const std::string& file, ReadOptions options, std::vecto
     std::erase_if(options.overrides, is_number);
   }
   notes.clear();
-  Model model = read_any_model(file, options, &notes);
+  Model model = read_any_model(file, options, &notes, analyses);
   for (const auto& [name, text] : numbers) set_number(model, name, text);
   return model;
 }
 
 }  // namespace
 
-Model read_model_file(const std::string& file, const ReadOptions& options) {
+Model read_model_file(const std::string& file, const ReadOptions& options, Analyses* analyses) {
   std::vector<std::string> notes;
-  Model model = read_with_numbers(file, options, notes);
+  Model model = read_with_numbers(file, options, notes, analyses);
   for (const std::string& note : notes) fmt::print(stderr, "{}\n", note);
   return model;
 }

@@ -179,6 +179,8 @@ nlohmann::ordered_json to_json(const RunReport& report) {
                        {"lowest", range.low},
                        {"highest", range.high}});
   }
+  if (!report.measures.empty()) json["measures"] = to_json(report.measures);
+  if (!report.fourier.empty()) json["fourier"] = to_json(report.fourier);
   auto& errors = json["errors"] = nlohmann::ordered_json::array();
   for (const ColumnError& error : report.errors)
     errors.push_back({{"name", error.name},

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/measure_report.h"
 #include "tellegen/realtime/realtime.h"
 #include "tellegen/results/compare.h"
 #include "tellegen/results/trajectory.h"
@@ -23,8 +24,10 @@ struct RunReport {
   std::vector<ColumnError> errors;   // against a reference, where one was given
   std::vector<std::string> written;  // files
   std::optional<RealtimeReport> realtime;
-  std::vector<SecondRun> second_runs{};  // with --verify
-  std::vector<std::string> warnings{};   // all of them
+  std::vector<SecondRun> second_runs{};   // with --verify
+  std::vector<std::string> warnings{};    // all of them
+  std::vector<MeasureResult> measures{};  // of a netlist
+  std::vector<FourierResult> fourier{};
   // Rows that went to the file as they were made; `trajectory` then holds the first row, the lowest and
   // highest values, and the last row.
   std::optional<std::int64_t> streamed_rows{};

@@ -166,6 +166,8 @@ void print(const SimulateRequest& request, const RunReport& report) {
   fmt::print("{}\n", report.brief);
   if (report.summary.balance && request.balance && !report.summary.balance->shares.empty())
     fmt::print("\n{}", share_table(*report.summary.balance));
+  if (!report.measures.empty()) fmt::print("\n{}", measure_table(report.measures));
+  for (const FourierResult& result : report.fourier) fmt::print("\n{}", fourier_table(result));
   if (!report.second_runs.empty()) fmt::print("\n{}", second_run_table(report));
   for (const std::string& text : second_run_warnings(report.second_runs)) fmt::print("warning: {}\n", text);
   if (report.realtime) fmt::print("\n{}", report.realtime->text());
@@ -231,9 +233,13 @@ bool is_streamed(const SimulateRequest& request, const Simulation& simulation) {
 
 // Without an account of energy, which looks at every row.
 void run_to_file(const SimulateRequest& request, const EquationSystem& system,
-                 const std::vector<OutputColumn>& columns, RunReport& report) {
+                 const std::vector<OutputColumn>& columns, const std::vector<Expr>& recorded,
+                 RunReport& report) {
   report.options.balance = Balance::off;
-  Simulation simulation(system, report.options, columns);
+  SimulationOptions options = report.options;
+  // Of other methods measures need the rows.
+  if (traits_of(options.method).records) options.recorded = recorded;
+  Simulation simulation(system, options, columns);
   const bool to_file = !request.output.empty();
   if (to_file) check_disk(simulation, request.output);
   const fs::path path = to_file ? partial_path(request.output) : fs::path();
@@ -262,6 +268,23 @@ void run_to_file(const SimulateRequest& request, const EquationSystem& system,
   report.trajectory = std::move(run.ends);
 }
 
+// A netlist with .step is many runs; this one has the numbers that stand in it.
+void say_steps(const std::string& file, const Model& model, const Analyses& analyses) {
+  if (analyses.steps.empty()) return;
+  std::string values;
+  double runs = 1.0;
+  for (const StepSpec& step : analyses.steps) {
+    runs *= static_cast<double>(step.values.size());
+    for (const ModelParameter& p : model.parameters)
+      if (p.name == step.name)
+        values += fmt::format("{}{} = {:g}", values.empty() ? " with " : ", ", step.name, p.number);
+  }
+  const StepSpec& first = analyses.steps.front();
+  fmt::print(stderr,
+             "{}:{}: note: .step is not followed: this is one run{}; 'tellegen sweep {}' makes all {:g}\n",
+             first.place.file, first.place.line, values, file, runs);
+}
+
 void simulate(const SimulateRequest& request) {
   if (request.all && !request.outputs.empty())
     throw command_fault(tellegen_simulate, "T401", "--all and --outputs exclude each other");
@@ -274,7 +297,9 @@ void simulate(const SimulateRequest& request) {
     reading.overrides.push_back(read_assignment({tellegen_simulate, "--set"}, text));
   check_targets(request);
   check_addresses(request.realtime);
-  Model model = read_model_file(request.file, reading);
+  Analyses analyses;
+  Model model = read_model_file(request.file, reading, &analyses);
+  say_steps(request.file, model, analyses);
   if (request.tolerance > 0.0) model.simulation.tolerance = request.tolerance;
   const std::vector<std::string> external = make_external(request.realtime, model);
   RunReport report{model.name, request.file, complete_options(model, given), {}, {}, {}, {}, {}, {}};
@@ -286,6 +311,7 @@ void simulate(const SimulateRequest& request) {
   std::vector<OutputColumn> columns = chosen_columns(system, request.outputs, request.all);
   std::optional<Trajectory> reference;
   if (!request.compare.empty()) reference = read_reference(request.compare, columns, report.options);
+  const Measurement measurement(model, analyses);
   const std::size_t asked = columns.size();
   add_pose_columns(request.motion, model, columns);
 
@@ -294,17 +320,19 @@ void simulate(const SimulateRequest& request) {
     if (request.wants_reference) {
       solve_reference(system, request.agreement, columns, report);
     } else if (is_saved(request)) {
-      run_to_file(request, system, columns, report);
+      run_to_file(request, system, columns, {}, report);  // one that goes on has not seen the first part
       report.brief = report.summary.brief();
     } else {
-      Simulation simulation(system, report.options, columns);
+      SimulationOptions options = report.options;
+      if (!request.realtime.on) options.recorded = measurement.formulas();
+      Simulation simulation(system, options, columns);
       if (request.realtime.on) {
         if (!request.output.empty() && !is_stream(request.output)) stream = open_stream(request, simulation);
         RealtimeRun run = run_in_real_time(request.realtime, simulation, stream.get());
         report.summary = std::move(run.result);
         report.realtime = std::move(run.report);
       } else if (is_streamed(request, simulation)) {
-        run_to_file(request, system, columns, report);
+        run_to_file(request, system, columns, measurement.formulas(), report);
       } else {
         ProgressBar bar;
         report.summary = simulation.run(ProgressBar::watched() ? Progress(std::ref(bar)) : Progress());
@@ -318,6 +346,13 @@ void simulate(const SimulateRequest& request) {
     throw StudyError(request.file, error.what(), error.details);
   }
   SimulationResult& result = report.summary;
+  if (measurement.formulas().empty()) result.record = std::make_shared<RunCurves>(0, 1.0);
+  if (result.record && result.failure.empty()) {
+    report.measures = measurement.measures(*result.record);
+    report.fourier = measurement.fourier(*result.record);
+  } else if (!measurement.empty() && result.failure.empty()) {
+    fmt::print(stderr, "{}: note: measures are not taken in such a run\n", request.file);
+  }
   report.warnings = result.warnings();
   for (const std::string& text : second_run_warnings(report.second_runs)) report.warnings.push_back(text);
   if (!report.streamed_rows)

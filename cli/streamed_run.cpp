@@ -160,6 +160,7 @@ StreamedRun run_streamed(Simulation& simulation, const fs::path& path, const Pro
   if (hdf5) hdf5->close();
   if (problem.stop_event >= 0 && !result.ended && result.failure.empty())
     result.note = fmt::format("its stop condition did not become true before t = {:.9g} s", end);
+  result.record = problem.record;
   result.statistics = simulation.integrator().statistics();
   result.step =
       result.statistics.steps > 0 ? end / static_cast<double>(result.statistics.steps) : problem.step;

@@ -140,10 +140,42 @@ Fingerprints fingerprints_of(const Model& model, const SweepRequest& request, co
           {"simulation", text_hash(request.stop + "\n" + request.step + "\n" + request.method)}};
 }
 
+// A netlist may say itself what varies (.step) and what is asked for (.measure).
+Analyses analyses_of(const SweepRequest& request, const ReadOptions& reading) {
+  if (!is_netlist(request.file)) return {};
+  return convert_netlist(request.file, reading).analyses;
+}
+
+std::vector<std::string> vary_of_steps(const Analyses& analyses) {
+  std::vector<std::string> texts;
+  for (const StepSpec& step : analyses.steps)
+    texts.push_back(fmt::format("{}={}", step.name, fmt::join(step.values, ",")));
+  return texts;
+}
+
+// Where an axis is a number that the text of the model was made with, every sample has a text of its own.
+void read_again_where_needed(const SweepRequest& request, const ReadOptions& reading,
+                             const Analyses& analyses, SampleTask& task) {
+  std::vector<std::pair<std::size_t, std::string>> fixed;
+  for (std::size_t k = 0; k < task.axes.size(); ++k)
+    if (std::find(analyses.fixed.begin(), analyses.fixed.end(), task.axes[k].name) != analyses.fixed.end())
+      fixed.emplace_back(k, task.axes[k].name);
+  if (fixed.empty()) return;
+  task.read_at = [file = request.file, reading, fixed](std::span<const double> numbers) {
+    ReadOptions options = reading;
+    for (const auto& [k, name] : fixed) options.overrides.emplace_back(name, fmt::format("{}", numbers[k]));
+    return read_any_model(file, options);
+  };
+}
+
 // All that can be wrong is told here, before the first sample.
 SweepPlan prepare(const SweepRequest& request, const Ranks& ranks) {
   SweepPlan plan;
-  const std::vector<VaryText> vary = read_vary(request.vary);
+  ReadOptions reading;
+  for (const std::string& text : request.set)
+    reading.overrides.push_back(read_assignment({tellegen_sweep, "--set"}, text));
+  const Analyses analyses = analyses_of(request, reading);
+  const std::vector<VaryText> vary = read_vary(request.vary.empty() ? vary_of_steps(analyses) : request.vary);
   SweepReport& report = plan.report;
   report.design = design_of(request, vary);
   report.seed = request.seed;
@@ -152,9 +184,6 @@ SweepPlan prepare(const SweepRequest& request, const Ranks& ranks) {
   if (!request.step.empty()) options.step = read_seconds({tellegen_sweep, "--step"}, request.step);
   options.method = request.method;
   options.compile = !request.interpret;
-  ReadOptions reading;
-  for (const std::string& text : request.set)
-    reading.overrides.push_back(read_assignment({tellegen_sweep, "--set"}, text));
   check_targets(request);
   plan.task.read = [file = request.file, reading] { return read_any_model(file, reading); };
   Model model = ranks.first() ? read_model_file(request.file, reading) : plan.task.read();
@@ -164,6 +193,9 @@ SweepPlan prepare(const SweepRequest& request, const Ranks& ranks) {
   report.axes = plan.task.axes = axes_of(model, vary);
   plan.task.objectives = split_list(request.of);
   plan.task.outputs = split_list(request.outputs);
+  if (plan.task.objectives.empty() && plan.task.outputs.empty() && !analyses.measures.empty())
+    plan.task.measures = std::make_shared<const Analyses>(analyses);
+  read_again_where_needed(request, reading, analyses, plan.task);
   report.columns = check_task(model, plan.task);
   if (report.columns.empty())
     throw command_fault(tellegen_sweep, "T587",

@@ -39,6 +39,7 @@ class Sorter {
                   {"it ends with '.ends'"});
     faults_.throw_if_any();
     complete(*top_);
+    define_stepped();
     return std::move(top_);
   }
 
@@ -198,6 +199,18 @@ class Sorter {
     notes_.push_back(
         {place, fmt::format("there are two of the {} '{}': that of line {} of '{}' counts, as in ngspice",
                             what, name, first.line, first.file)});
+  }
+
+  // As in LTspice a parameter may have its values from .step alone; the first one is its own then.
+  void define_stepped() {
+    for (const Card& card : top_->directives) {
+      if (first_word(card.text) != ".step") continue;
+      const auto step = step_words(card);
+      if (!step || !step->is_parameter || step->values.empty() || top_->parameters.contains(step->name))
+        continue;
+      top_->parameters[step->name] = {step->values[0], card.place};
+      top_->parameter_order.push_back(step->name);
+    }
   }
 
   // The values of a model that is a kind of another one.

@@ -48,6 +48,14 @@ struct Netlist {
   Place place;
 };
 
+// .step: what varies, how, and the numbers as they are written.
+struct StepWords {
+  bool is_parameter = false;
+  std::string name, scale;  // lin, dec, oct, list
+  std::vector<std::string> values;
+};
+std::optional<StepWords> step_words(const Card& card);  // nothing where it is not complete
+
 // Throws ModelError with every fault of the cards' form; what is defined twice is added to the notes.
 std::unique_ptr<Netlist> sort_cards(Cards& cards);
 

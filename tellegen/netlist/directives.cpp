@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::string_view analyses[] = {".ac",    ".dc", ".op",  ".noise", ".tf",  ".pz",
                                          ".disto", ".sp", ".pss", ".hb",    ".mpde"};
-constexpr std::string_view reports[] = {".print",    ".plot", ".save",    ".probe", ".meas",
-                                        ".measure",  ".four", ".fourier", ".width", ".graph",
-                                        ".backanno", ".fft",  ".result"};
+constexpr std::string_view reports[] = {".print", ".plot",     ".save", ".probe", ".width",
+                                        ".graph", ".backanno", ".fft",  ".result"};
+constexpr std::string_view measured[] = {".meas", ".measure", ".four", ".fourier"};
 constexpr std::string_view of_other_programs[] = {
     ".preprocess", ".sndparam",  ".sndprint", ".sens",       ".psearch",      ".protect",
     ".unprotect",  ".simulator", ".hdl",      ".ptran",      ".distribution", ".aliases",
@@ -45,7 +45,15 @@ void Translation::read_directive(const Card& card) {
   }
   if (word == ".global" || word == ".title") return;
   if (word == ".csparam") return note(card.place, ".csparam has no effect: it is for .control blocks");
-  if (word == ".step" || word == ".data" || word == ".enddata" || word == ".mc" || word == ".wcase")
+  if (is_one_of(word, measured)) {
+    measure_cards_.push_back(card);
+    return;
+  }
+  if (word == ".step") {
+    step_cards_.push_back(card);
+    return;
+  }
+  if (word == ".data" || word == ".enddata" || word == ".mc" || word == ".wcase")
     return note(card.place, fmt::format("{} is not followed: the run has the values that stand in the "
                                         "netlist; 'tellegen sweep' varies parameters",
                                         word));
@@ -126,8 +134,10 @@ void Translation::read_tran(const Card& card, const std::vector<Field>& fields) 
   run_.place = card.place;
   run_.step = times[0];
   run_.stop = times[1];
-  if (times.size() > 2 && times[2] > 0.0)
-    note(card.place, "the start of .tran has no effect: results begin at 0");
+  if (times.size() > 2 && times[2] > 0.0) {
+    run_.start = times[2];
+    note(card.place, "the start of .tran is that of measures; rows begin at 0");
+  }
   if (times.size() > 3 && times[3] > 0.0) run_.longest_step = times[3];
 }
 

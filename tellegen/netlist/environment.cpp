@@ -38,7 +38,12 @@ class InstanceMeanings : public Meanings {
  public:
   InstanceMeanings(Environment& environment, const Instance& at) : environment_(environment), at_(at) {}
 
-  std::optional<Formula> value(const std::string& name) override { return environment_.value(name, at_); }
+  std::optional<Formula> value(const std::string& name) override {
+    if (auto parameter = environment_.value(name, at_)) return parameter;
+    const auto measure = environment_.measures.find(name);
+    if (measure == environment_.measures.end()) return std::nullopt;
+    return Formula{measure->second, Formula::atom, false};
+  }
 
   const SpiceFunction* function(const std::string& name) override {
     for (const Netlist* c = at_.circuit; c; c = c->parent)
@@ -186,6 +191,7 @@ Formula Environment::simplified(const Formula& formula) {
 }
 
 double Environment::parameter_number(const std::string& identifier, const Place& place) {
+  counted.insert(identifier);
   if (const auto known = numbers_.find(identifier); known != numbers_.end()) return known->second;
   const Instance& top = flat_.instances[0];
   const ParameterCard& card = top.circuit->parameters.at(spice_names_.at(identifier));
@@ -204,6 +210,13 @@ double Environment::parameter_number(const std::string& identifier, const Place&
   }
   counting_.erase(identifier);
   return numbers_[identifier] = value;
+}
+
+double Environment::size_of(const Formula& formula, const Place& place) {
+  const std::set<std::string> before = counted;
+  const double value = number(formula, place);
+  if (value > 0.0) counted = before;
+  return value;
 }
 
 double Environment::number(const Formula& formula, const Place& place) {

@@ -54,10 +54,15 @@ class Environment {
   // A value that must not vary with time.
   Formula constant(const std::string& text, const Instance& at, const Place& place);
   double number(const Formula& formula, const Place& place);
+  // Of a value that stands in the text as it is unless it is zero or negative, which needs another component.
+  double size_of(const Formula& formula, const Place& place);
   Formula simplified(const Formula& formula);  // one number where there are no names in it
 
   // How to name the current of an element, by its full name: "r1.i", "x1_e1.output.i".
   std::unordered_map<std::string, std::string> currents;
+  // Symbols of measures so far, by their names: numbers where the run has ended.
+  std::map<std::string, std::string> measures;
+  std::set<std::string> counted;  // parameters, by their identifiers, whose numbers the text depends on
   double celsius = 27.0;
   std::vector<Operation> operations;  // that expressions have asked for
 

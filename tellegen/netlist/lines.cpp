@@ -126,7 +126,12 @@ class Reader {
       if (content.empty()) continue;
       // A parenthesis that closes what the line before has opened goes on with it too.
       if (content.starts_with('+') || (content.starts_with(')') && open)) {
-        if (control || !inside || !skipping.empty()) continue;
+        if (!inside || !skipping.empty()) continue;
+        if (control) {
+          if (!cards.control.empty())
+            cards.control.back().text += " " + lower_case(trimmed(content.substr(1)));
+          continue;
+        }
         if (!open)
           throw netlist_fault(place, "T502", "there is no line that this one could continue",
                               {"a line that begins with '+' goes on with the one before it"});

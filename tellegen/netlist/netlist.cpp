@@ -98,15 +98,18 @@ ConvertedNetlist convert_netlist_text(std::string_view text, const fs::path& nam
   return Translation(cards, *flat, devices, options.overrides).convert();
 }
 
-Model read_netlist(const fs::path& file, const ReadOptions& given, std::vector<std::string>* notes) {
+Model read_netlist(const fs::path& file, const ReadOptions& given, std::vector<std::string>* notes,
+                   Analyses* analyses) {
   const ReadOptions options = completed(given);
   ConvertedNetlist converted = convert_netlist(file, options);
   if (notes) *notes = std::move(converted.notes);
+  if (analyses) *analyses = std::move(converted.analyses);
   return read_converted(converted, file, options);
 }
 
-Model read_any_model(const fs::path& file, const ReadOptions& options, std::vector<std::string>* notes) {
-  if (is_netlist(file)) return read_netlist(file, options, notes);
+Model read_any_model(const fs::path& file, const ReadOptions& options, std::vector<std::string>* notes,
+                     Analyses* analyses) {
+  if (is_netlist(file)) return read_netlist(file, options, notes, analyses);
   ReadOptions noted = options;
   if (notes) noted.notes = notes;
   return read_model(file, noted);

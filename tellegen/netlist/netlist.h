@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tellegen/model/analyses.h"
 #include "tellegen/model/read.h"
 
 namespace tellegen {
@@ -17,6 +18,7 @@ struct ConvertedNetlist {
   std::string toml;
   std::vector<Place> places;       // of each line of toml: where in the netlist it comes from
   std::vector<std::string> notes;  // "file:line: note: ...": what was read and has no effect
+  Analyses analyses;               // what its run is asked for besides rows
 };
 
 // .cir, .sp, .spice, .net, .ckt, or a file of another ending (not .toml) with a directive of SPICE in it.
@@ -27,12 +29,12 @@ ConvertedNetlist convert_netlist(const std::filesystem::path& file, const ReadOp
 ConvertedNetlist convert_netlist_text(std::string_view text, const std::filesystem::path& name,
                                       const ReadOptions& options = {}, double most_elements = 5e6);
 
-// The model of a netlist; its notes go to `notes` where there is one.
+// The model of a netlist; its notes go to `notes` and its analyses to `analyses` where there are such.
 Model read_netlist(const std::filesystem::path& file, const ReadOptions& options = {},
-                   std::vector<std::string>* notes = nullptr);
+                   std::vector<std::string>* notes = nullptr, Analyses* analyses = nullptr);
 
 // A netlist or a model file, by its ending.
 Model read_any_model(const std::filesystem::path& file, const ReadOptions& options = {},
-                     std::vector<std::string>* notes = nullptr);
+                     std::vector<std::string>* notes = nullptr, Analyses* analyses = nullptr);
 
 }  // namespace tellegen

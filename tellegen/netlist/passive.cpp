@@ -150,7 +150,7 @@ Formula Translation::temperature_factor(const Item& item, const std::vector<KeyV
 void Translation::resistor(const Item& item) {
   std::vector<KeyValue> options;
   const Formula value = passive_value(item, options, "r");
-  const double number = value.varies ? 1.0 : names_.number(value, item.place());
+  const double number = value.varies ? 1.0 : names_.size_of(value, item.place());
   if (number == 0.0) return write_source(item, true, number_formula(0.0));  // a short circuit
   ComponentText text = component(item, number > 0.0 ? "electrical.resistor" : "electrical.negative_resistor");
   text.port("p", node(item, 1));
@@ -194,7 +194,7 @@ std::string Translation::behind_parasitics(const Item& item, const std::vector<K
     const KeyValue* given = find(options, key);
     if (!given) return false;
     const Formula value = constant(item, given->text);
-    if (names_.number(value, item.place()) == 0.0) return false;
+    if (names_.size_of(value, item.place()) == 0.0) return false;
     ComponentText beside{names_.extra_component(fmt::format("{}_{}", item.element.name, key)), kind, {}};
     beside.port("p", p);
     beside.port("n", n);

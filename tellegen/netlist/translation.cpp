@@ -33,6 +33,8 @@ ConvertedNetlist Translation::convert() {
   for (const Element& condition : flat_.conditions) attempt([&] { read_condition(condition); });
   for (const Element& element : flat_.elements) attempt([&] { translate(element); });
 
+  attempt([&] { read_measures(); });
+  for (const Card& card : step_cards_) attempt([&] { read_step(card); });
   attempt([&] { write_operations(); });
 
   TomlText all;
@@ -53,6 +55,7 @@ ConvertedNetlist Translation::convert() {
   section("initial", initial_);
   write_simulation(simulation);
   section("simulation", simulation);
+  result_.analyses.fixed.assign(names_.counted.begin(), names_.counted.end());
   result_.toml = std::move(all.text);
   result_.places = std::move(all.places);
   return std::move(result_);

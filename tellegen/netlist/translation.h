@@ -10,6 +10,7 @@
 #include "tellegen/netlist/devices.h"
 #include "tellegen/netlist/environment.h"
 #include "tellegen/netlist/netlist.h"
+#include "tellegen/netlist/phrases.h"
 #include "tellegen/netlist/toml.h"
 
 namespace tellegen {
@@ -48,6 +49,19 @@ class Translation {
   void read_options(const Card& card);
   void read_condition(const Element& condition);
   void write_simulation(TomlText& to) const;
+
+  // measures.cpp
+  void read_measures();
+  void read_measure(const Card& card);
+  void read_fourier(const Card& card);
+  std::string measured_signal(const std::string& text, const Place& place);
+  std::string measured_number(const std::string& text, const Place& place);
+  void check_no_measures(const Formula& formula, const std::string& text, const Place& place);
+  MeasurePoint measured_point(std::vector<Phrase>& parts, const Place& place);
+
+  // steps.cpp
+  void read_step(const Card& card);
+  std::string stepped_name(const StepWords& step) const;
 
   // translation.cpp
   void name_everything();
@@ -129,9 +143,10 @@ class Translation {
   FaultList faults_;
   ConvertedNetlist result_;
   TomlText components_, initial_;
-  std::set<std::string> said_;            // by note_once
-  std::string one_;                       // the parameter that is 1, where it is needed
-  std::map<std::string, double> starts_;  // .ic, by the node's full name
+  std::vector<Card> measure_cards_, step_cards_;  // read when every name is known
+  std::set<std::string> said_;                    // by note_once
+  std::string one_;                               // the parameter that is 1, where it is needed
+  std::map<std::string, double> starts_;          // .ic, by the node's full name
 
   // Inductors that K elements join: index into flat_.elements, coupling by pair.
   struct Coupling {

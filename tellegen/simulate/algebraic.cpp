@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tellegen/simulate/breakpoints.h"
 #include "tellegen/simulate/discrete.h"
 
 namespace tellegen {
@@ -23,6 +24,7 @@ class AlgebraicRun : public Integrator {
         solver_(tableau_, problem.storage),
         updates_(system_, update_expressions(system_)),
         outputs_(system_, problem.outputs),
+        recorded_(system_, problem.recorded),
         state_(problem.initial),
         trial_(state_),
         held_(problem.initial.held),
@@ -35,6 +37,7 @@ class AlgebraicRun : public Integrator {
     // Rows alone where nothing remembers what was between them.
     const auto remembers = [](const Discrete& d) { return !d.external; };
     if (std::none_of(system_.discrete.begin(), system_.discrete.end(), remembers)) parts_ = 1;
+    if (problem.record) breakpoints_.emplace(system_, problem.options.stop);
     statistics_.unknowns = tableau_.size();
     statistics_.executor = "no states: Newton at every row, interpreted";
   }
@@ -80,8 +83,9 @@ class AlgebraicRun : public Integrator {
   // From state_ to `to`, event by event.
   bool reach(double to) {
     for (int events = 0; t_ < to; ++events) {
-      const double sampling = next_sampling(), end = std::min(to, sampling);
+      const double sampling = next_sampling(), end = std::min({to, sampling, next_breakpoint()});
       double t = end;
+      const double from = t_;
       trial_ = state_;
       if (!step_to(t, trial_)) return false;
       ++statistics_.steps;
@@ -104,6 +108,7 @@ class AlgebraicRun : public Integrator {
         }
         if (events > 10000) return chatters(t);
       }
+      if (breakpoints_) record(from, t);
       if (changes || t == sampling) {
         if (!settle(t, t == sampling)) return false;
         if (problem_.stop_event >= 0 && held_[problem_.stop_event] != 0.0) {
@@ -115,6 +120,28 @@ class AlgebraicRun : public Integrator {
       t_ = t;
     }
     return true;
+  }
+
+  // For curves between the rows, intervals end where sources have a kink or jump.
+  double next_breakpoint() {
+    if (!breakpoints_) return std::numeric_limits<double>::infinity();
+    breakpoints_->pass(t_);
+    return std::min(breakpoints_->next(t_, held_), t_ + breakpoints_->longest_step());
+  }
+
+  // From just after one instant to just before another: sources may jump at both.
+  void record(double from, double to) {
+    from *= 1 + 1e-15;
+    const double end = to - std::max(1e-12 * (to - from), 4e-16 * to);
+    InitialState at = state_;
+    problem_.record->add_step(from, end, [&](double t, double* values) {
+      if (!solver_.find(t, at)) {
+        at = state_;
+        if (!step_to(t, at)) return false;
+      }
+      recorded_.evaluate(at.x, t, values);
+      return true;
+    });
   }
 
   // By Newton from what is known at t_, in parts where that fails, and at last without a guess.
@@ -204,8 +231,9 @@ class AlgebraicRun : public Integrator {
   const EquationSystem& system_;
   Tableau tableau_;
   Reinitialisation solver_;
-  ColumnFormulas updates_, outputs_;
-  InitialState state_, trial_;  // at t_, and where it may go
+  ColumnFormulas updates_, outputs_, recorded_;
+  std::optional<Breakpoints> breakpoints_;  // where curves are recorded
+  InitialState state_, trial_;              // at t_, and where it may go
   std::vector<double> held_, next_;
   std::vector<std::int64_t> samples_taken_;
   std::int64_t parts_ = 1, done_ = 0;

@@ -15,6 +15,7 @@
 #include "tellegen/numeric/byte_stream.h"
 #include "tellegen/program/step_code.h"
 #include "tellegen/simulate/initial.h"
+#include "tellegen/simulate/run_curves.h"
 #include "tellegen/simulate/tableau.h"
 
 namespace tellegen {
@@ -40,6 +41,8 @@ struct SimulationOptions {
   bool compile = true;                 // false: interpret everything
   bool restarts = false;               // the run may be made again with other numbers (Simulation::restart)
   Balance balance = Balance::off;      // account for energy while it runs (balance.h)
+  // Formulas in full names whose curves between the rows are kept too (run_curves.h).
+  std::vector<Expr> recorded = {};
 };
 
 struct Statistics {
@@ -70,7 +73,9 @@ struct Problem {
   // t, and their values at the start. They drive nothing, so the solution is the same to the last bit.
   std::vector<Expr> totals;
   std::vector<double> totals_start;
-  std::size_t followed_outputs = 0;  // the last so many outputs, wanted only in rows that are followed
+  std::size_t followed_outputs = 0;      // the last so many outputs, wanted only in rows that are followed
+  std::vector<Expr> recorded{};          // in column symbols and t
+  std::shared_ptr<RunCurves> record{};  // of these; null: there are none
   Expr stored{}, exchanged{};  // the energy they account for, and a power to measure them by: see balance.h
   SimulationOptions options;
 };
@@ -126,6 +131,7 @@ struct MethodTraits {
   int order;
   bool projects = false;   // the rates of redundant storage
   bool multirate = false;  // parts of a model may take longer steps
+  bool records = false;    // Problem::record, from its steps
 };
 
 struct IntegratorEntry {

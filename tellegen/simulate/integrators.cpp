@@ -57,7 +57,7 @@ constexpr IntegratorEntry table[] = {
     {"adaptive",
      "variable step under error control, fourth order, L-stable, events located; the default without a step",
      make_variable_step,
-     {Steps::variable, Formula::none, 4}},
+     {.steps = Steps::variable, .formula = Formula::none, .order = 4, .records = true}},
     {"adaptive-ida",
      "SUNDIALS IDAS: variable step and order, events located; for reference",
      make_adaptive,

@@ -177,6 +177,7 @@ Problem prepare_problem(const EquationSystem& system, const SimulationOptions& o
     problem.outputs.push_back(in_columns(system, o.value));
     problem.output_names.push_back(o.name);
   }
+  for (const Expr formula : options.recorded) problem.recorded.push_back(in_columns(system, formula));
   problem.options = options;
   // A whole number of steps in every sample interval: results are exact at the samples, never interpolated.
   const double sample = options.sample > 0.0 ? options.sample : options.step;
@@ -222,6 +223,14 @@ void Simulation::prepare(const EquationSystem& system, const SimulationOptions& 
     baked_ = std::make_unique<BakedNumbers>(system, formulas);
     tableau_ = std::make_unique<Tableau>(system);
   }
+  if (!problem_.recorded.empty()) {
+    problem_.record = std::make_shared<RunCurves>(problem_.recorded.size(), options.tolerance);
+    if (!records_steps())
+      for (const Expr formula : problem_.recorded) {
+        problem_.outputs.push_back(formula);
+        problem_.output_names.emplace_back("a measured signal");
+      }
+  }
   if (options.balance != Balance::off) {
     // Sums over all edges in every row are felt where rows are many and steps between them few.
     const bool powers = problem_.stride >= 10 || sample_count(problem_) <= 5000;
@@ -233,10 +242,14 @@ void Simulation::prepare(const EquationSystem& system, const SimulationOptions& 
       integrator_ = is_algebraic(problem_) ? make_algebraic(problem_) : e.make(problem_);
 }
 
+bool Simulation::records_steps() const {
+  return is_algebraic(problem_) || traits_of(problem_.options.method).records;
+}
+
 bool Simulation::restart(double stop) {
   const Model& model = *problem_.system->model;
   // Conditions and redundant storage have numbers in their formulas.
-  if (!baked_ || !baked_->same(model) || account_ || !problem_.storage.redundant.empty() ||
+  if (!baked_ || !baked_->same(model) || account_ || problem_.record || !problem_.storage.redundant.empty() ||
       !model.steady.empty() || has_conditions(model) || !renumber(*owned_))
     return false;
   problem_.options.stop = stop;
@@ -311,6 +324,9 @@ SimulationResult Simulation::run(const Progress& progress) {
   if (result.ended) result.t.back() = *result.ended;
   if (account_) result.balance = account_->balance(problem_, *integrator_, result.values, result.t);
   const auto ours = static_cast<std::int64_t>(outputs_.size());
+  result.record = problem_.record;
+  if (result.record && !records_steps())
+    result.record->add_rows(result.t, result.values.data() + ours, static_cast<std::size_t>(width));
   if (ours < width) {
     for (std::int64_t row = 1; row <= done; ++row)
       std::copy_n(result.values.begin() + row * width, ours, result.values.begin() + row * ours);

@@ -34,6 +34,7 @@ struct SimulationResult {
   std::string failure;                     // empty: finished; otherwise why it stopped, rows so far are good
   std::string note;                        // what else should be said, where anything
   std::optional<EnergyBalance> balance{};  // with SimulationOptions::balance
+  std::shared_ptr<RunCurves> record{};    // with SimulationOptions::recorded
   std::vector<std::string> warnings() const;  // all of them
   std::string brief() const;                  // one line
 };
@@ -70,6 +71,8 @@ class Simulation {
   // What run() is made of, for a loop with a clock of its own (tellegen/realtime/).
   Integrator& integrator() { return *integrator_; }
   const std::vector<OutputColumn>& outputs() const { return outputs_; }
+  // False: what is recorded comes from rows (run() knows how), behind the outputs in each.
+  bool records_steps() const;
   double sample_interval() const { return problem_.step * static_cast<double>(problem_.stride); }
   void first_row(double* row) const;  // initial values of the outputs, in SI
 

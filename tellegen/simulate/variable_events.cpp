@@ -37,13 +37,13 @@ bool VariableRun::find_event() {
     theta = 1.0;
     if (!solve_inside(theta, row_.data()) || !wants_change(t_)) return false;
   }
-  std::copy(row_.begin() + static_cast<long>(width_), row_.end(), high_.begin());
+  std::copy(row_.begin() + static_cast<long>(first_quantity_), row_.end(), high_.begin());
   if (!rested) theta = locate(theta);
   quick_events_ = rested || theta < quick ? quick_events_ + 1 : 0;
   if (theta < 1.0) t_ = begin_ + theta * length_;
   x_ = work_;
   stage_->iterates(iterates_);
-  std::copy(row_.begin() + static_cast<long>(width_), row_.end(), quantities_.begin());
+  std::copy(row_.begin() + static_cast<long>(first_quantity_), row_.end(), quantities_.begin());
   pending_ = Pending::event;
   return true;
 }
@@ -71,7 +71,7 @@ double VariableRun::locate(double high) {
     const bool change = !solved || wants_change(begin_ + at * length_);
     Vector& side = change ? high_ : low_;
     (change ? high : low) = at;
-    std::copy(row_.begin() + static_cast<long>(width_), row_.end(), side.begin());
+    std::copy(row_.begin() + static_cast<long>(first_quantity_), row_.end(), side.begin());
     at_high = change && solved;
     trusted = middle || change == upper;  // the interval is now as small as it was thought to be
     upper = middle ? upper : !change;
@@ -196,7 +196,7 @@ bool VariableRun::begin_anew() {
   for (std::size_t k = 0; k < count_; ++k) rate_[k] = alpha_ * work_[k] + history_[k];
   x_ = work_;
   stage_->iterates(iterates_);
-  std::copy(row_.begin() + static_cast<long>(width_), row_.end(), quantities_.begin());
+  std::copy(row_.begin() + static_cast<long>(first_quantity_), row_.end(), quantities_.begin());
   if (followed_.active()) stage_->integrands(t_, followed_.at[0]);
   if (row_due && !sharpen_row(t_) && !solve(t_)) return no_solution();
   row_known_ = why == Pending::jump;

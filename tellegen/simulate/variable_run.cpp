@@ -29,6 +29,7 @@ constexpr std::int64_t steps_to_look_at = 20000;
 
 std::vector<Expr> with_quantities(const Problem& problem) {
   std::vector<Expr> formulas = problem.outputs, updates;
+  formulas.insert(formulas.end(), problem.recorded.begin(), problem.recorded.end());
   for (const Discrete& d : problem.system->discrete)
     if (d.every == 0.0 && !d.external) updates.push_back(d.update);
   const auto quantities = switching_quantities(updates);
@@ -81,6 +82,7 @@ VariableRun::VariableRun(const Problem& problem)
       breakpoints_(system_, std::min(stop_, 1e6 * interval_)),
       formulas_(with_quantities(problem)),
       width_(problem.outputs.size()),
+      first_quantity_(width_ + problem.recorded.size()),
       stage_(make_implicit_stage(problem, formulas_, 1.0 / (Esdirk::gamma * 1e-3 * interval_))),
       controlled_(system_.rates.size()),
       jumps_(equations_jump(system_)),
@@ -109,7 +111,7 @@ VariableRun::VariableRun(const Problem& problem)
               rate_.begin() + static_cast<long>(controlled_));
   stage_->iterates(iterates_);
   row_.resize(formulas_.size());
-  quantities_.resize(formulas_.size() - width_);
+  quantities_.resize(formulas_.size() - first_quantity_);
   low_ = high_ = quantities_;
   wants_compiler_ = problem.options.compile;
   if (wants_compiler_) stage_->compile(true);
@@ -119,7 +121,7 @@ VariableRun::VariableRun(const Problem& problem)
   choose_first_step();
   // What a quantity is at the start, an instant after it.
   if (!quantities_.empty() && solve_instant(instant * typical_, 0.0))
-    std::copy(row_.begin() + static_cast<long>(width_), row_.end(), quantities_.begin());
+    std::copy(row_.begin() + static_cast<long>(first_quantity_), row_.end(), quantities_.begin());
   stage_->set_iterates(iterates_);
 }
 
@@ -341,7 +343,7 @@ void VariableRun::accept(double h, bool reaches, double end) {
   older_length_ = h;
   if (!quantities_.empty()) {
     low_.swap(quantities_);
-    std::copy(row_.begin() + static_cast<long>(width_), row_.end(), quantities_.begin());
+    std::copy(row_.begin() + static_cast<long>(first_quantity_), row_.end(), quantities_.begin());
   }
   forced_end_ = std::numeric_limits<double>::infinity();
   row_known_ = false;
@@ -415,6 +417,16 @@ void VariableRun::follow(bool event) {
   followed_.done = t_ >= row_time(followed_.rows) * (1 - 1e-12);
 }
 
+// Up to now: an event may have cut the step short.
+void VariableRun::record_step() {
+  problem_.record->add_step(begin_, t_, [&](double t, double* values) {
+    if (!solve_inside(std::min(1.0, (t - begin_) / length_), row_.data())) return false;
+    std::copy(row_.begin() + static_cast<long>(width_), row_.begin() + static_cast<long>(first_quantity_),
+              values);
+    return true;
+  });
+}
+
 // A compiler costs some tenths of a second: where its work is not at hand, a run is interpreted until it
 // turns out to be long.
 void VariableRun::compile_where_it_pays() {
@@ -451,6 +463,7 @@ std::int64_t VariableRun::advance(std::int64_t samples, double* rows) {
     } else if (compile_where_it_pays(), look_for_progress(); step()) {
       const bool event = changing_stage_ > 0 && t_ > rest_until_ && find_event();
       if (followed_.active() && length_ > 0.0) follow(event);
+      if (problem_.record && length_ > 0.0) record_step();
     } else {
       break;
     }

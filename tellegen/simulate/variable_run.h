@@ -55,6 +55,7 @@ class VariableRun : public Integrator {
   // Events.
   void compile_where_it_pays();
   void follow(bool event);
+  void record_step();
   bool wants_change(double t);
   bool find_event();
   double locate(double theta);
@@ -72,8 +73,8 @@ class VariableRun : public Integrator {
   const EquationSystem& system_;
   const double interval_, stop_;
   Breakpoints breakpoints_;
-  std::vector<Expr> formulas_;  // outputs, then the quantities that updates look at
-  std::size_t width_ = 0;
+  std::vector<Expr> formulas_;  // outputs, what is recorded, then the quantities that updates look at
+  std::size_t width_ = 0, first_quantity_ = 0;
   std::unique_ptr<ImplicitStage> stage_;
   std::size_t count_ = 0, controlled_ = 0;  // variables, and those of them that have a say in steps
   bool jumps_;                              // the equations do, with variables

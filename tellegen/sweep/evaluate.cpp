@@ -12,6 +12,7 @@
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
+#include "tellegen/simulate/measure.h"
 #include "tellegen/simulate/stop.h"
 #include "tellegen/sweep/journal.h"
 
@@ -92,6 +93,23 @@ std::vector<double> final_values(Model& model, const SampleTask& task, bool comp
   return {result.values.end() - static_cast<std::ptrdiff_t>(result.names.size()), result.values.end()};
 }
 
+// The measures of a run of the model as it now stands.
+std::vector<double> measured_values(Model& model, const SampleTask& task, bool compile) {
+  SimulationOptions options = complete_options(model, task.simulation);
+  options.compile = compile;
+  add_stop_watch(model, options);
+  const Measurement measurement(model, *task.measures);
+  options.recorded = measurement.formulas();
+  const SimulationResult result = Simulation(model, options, {}).run();
+  if (!result.failure.empty()) throw std::runtime_error(result.failure);
+  std::vector<double> values;
+  for (const MeasureResult& m : measurement.measures(result.record ? *result.record : RunCurves(0, 1.0))) {
+    if (!m.value) throw std::runtime_error(fmt::format("'{}' was {}", m.name, m.reason));
+    values.push_back(*m.value);
+  }
+  return values;
+}
+
 // With the numbers of the model as it was read; nothing where these cannot be run, or others not like them.
 std::unique_ptr<SampleRunner> make_runner(const SampleTask& task) try {
   Model model = task.read();
@@ -128,13 +146,14 @@ std::vector<double> run(const SampleTask& task, std::span<const double> numbers,
   std::vector<double> si(numbers.begin(), numbers.end()), values;
   for (std::size_t k = 0; k < si.size(); ++k)
     if (!task.axes[k].unit.empty()) si[k] = units().to_si(si[k], task.axes[k].unit);
-  if (task.objectives.empty())
+  if (task.objectives.empty() && !task.measures && !task.read_at)
     if (auto again = run_again(task, si)) return *again;
-  Model model = task.read();
+  Model model = task.read_at ? task.read_at(si) : task.read();
   if (!task.objectives.empty()) values = objective_values(model, task, si, compile);
-  if (task.outputs.empty()) return values;
+  if (task.outputs.empty() && !task.measures) return values;
   set_parameters(model, parameters_of(model, task), si);
   evaluate_stop(model);
+  if (task.measures) return measured_values(model, task, compile);
   const std::vector<double> ends = final_values(model, task, compile);
   values.insert(values.end(), ends.begin(), ends.end());
   return values;
@@ -164,6 +183,13 @@ void add_tables(Expr value, std::set<const Table*>& tables) {
 std::vector<ResultColumn> check_task(Model& model, SampleTask& task) {
   parameters_of(model, task);
   complete_options(model, task.simulation);
+  if (task.measures) {
+    std::vector<ResultColumn> results;
+    const Measurement measurement(model, *task.measures);
+    for (const MeasureSpec& spec : task.measures->measures)
+      results.push_back({spec.name, measurement.unit_of(spec)});
+    return results;
+  }
   if (task.objectives.empty() && task.outputs.empty()) {
     for (const ModelObjective& objective : model.objectives) task.objectives.push_back(objective.name);
     if (task.objectives.empty())
@@ -184,7 +210,7 @@ SampleOutcome evaluate_sample(const SampleTask& task, std::span<const double> nu
     outcome.values = run(task, numbers, compile);
     task.faster->took(compile, std::chrono::duration<double>(Clock::now() - begin).count());
     for (std::size_t k = 0; k < outcome.values.size(); ++k)
-      if (!std::isfinite(outcome.values[k]))
+      if (!std::isfinite(outcome.values[k]) && !task.measures)
         outcome.status = fmt::format(
             "'{}' has no finite value",
             k < task.objectives.size() ? task.objectives[k] : task.outputs[k - task.objectives.size()]);
@@ -195,8 +221,9 @@ SampleOutcome evaluate_sample(const SampleTask& task, std::span<const double> nu
   }
   // Of a failed sample nothing is reported: half a row would be taken for a result.
   if (!outcome.status.empty())
-    outcome.values.assign(task.objectives.size() + task.outputs.size(),
-                          std::numeric_limits<double>::quiet_NaN());
+    outcome.values.assign(
+        task.measures ? task.measures->measures.size() : task.objectives.size() + task.outputs.size(),
+        std::numeric_limits<double>::quiet_NaN());
   return outcome;
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "tellegen/model/analyses.h"
 #include "tellegen/sensitivity/study.h"
 #include "tellegen/simulate/simulate.h"
 #include "tellegen/sweep/faster.h"
@@ -27,10 +28,13 @@ struct ResultColumn {
 };
 
 struct SampleTask {
-  std::function<Model()> read;                         // a model of one's own, from any thread
+  std::function<Model()> read;  // a model of one's own, from any thread
+  // Where a number decides about the model's text: the model of these (SI), in the order of the axes.
+  std::function<Model(std::span<const double>)> read_at = {};
   std::vector<Axis> axes;                              // their names and units
   std::vector<std::string> objectives = {};            // names of the model's
   std::vector<std::string> outputs = {};               // formulas whose value at the end of a run is taken
+  std::shared_ptr<const Analyses> measures = {};       // of a netlist, each a result; null: none
   SimulationOptions simulation = as_the_model_says();  // over the model's own; `compile`: where it is faster
   std::shared_ptr<FasterExecution> faster = std::make_shared<FasterExecution>();
   std::shared_ptr<SampleRunners> runners = std::make_shared<SampleRunners>();
