@@ -163,7 +163,7 @@ void check(const CheckRequest& request) {
 
 void add_check(CLI::App& command) {
   auto request = std::make_shared<CheckRequest>();
-  command.add_option("FILE", request->file, "model file or SPICE netlist")->required();
+  command.add_option("FILE", request->file, "model file, SPICE netlist or FMU")->required();
   command.add_option("--set", request->set, "replace a parameter: --set R1=2ohm; once for each")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);

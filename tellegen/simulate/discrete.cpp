@@ -80,9 +80,9 @@ void ColumnFormulas::evaluate(std::span<const double> x, double t, double* value
 Schedule::Schedule(const EquationSystem& system, double step) : system_(system), step_(step) {
   std::vector<Fault> faults;
   for (const Discrete& d : system.discrete) {
-    every_.push_back(d.every);
+    every_.push_back(d.interval(step));
     empty_ = empty_ && d.external;
-    if (d.every > 0.0 && d.every < step * (1 - 1e-9))
+    if (d.every > 0.0 && d.interval(step) < step * (1 - 1e-9))
       faults.push_back(
           {{system.model->file.string(), 0},
            "T319",

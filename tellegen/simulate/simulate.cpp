@@ -53,6 +53,7 @@ std::vector<OutputColumn> default_outputs(const EquationSystem& system, bool all
       const int owner = owner_of(system, c).component;
       if (owner >= 0 && is_observer(model.kinds[model.components[owner].kind])) continue;
       const std::string name = column_name(system, c);
+      if (name.find('~') != std::string::npos) continue;  // of an imported FMU, and none that a file could name
       columns.push_back({name, column_unit(system, c), model.pool->symbol(name)});
     }
   return columns;
