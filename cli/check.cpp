@@ -6,6 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/check_estimate.h"
 #include "cli/commands.h"
+#include "cli/fmu_check.h"
 #include "cli/inspect.h"
 #include "cli/kind_check.h"
 #include "cli/model_file.h"
@@ -134,6 +135,10 @@ void check(const CheckRequest& request) {
       estimate.file = request.file;
       estimate.json = request.json;
       check_estimate(model, estimate);
+      return;
+    }
+    if (is_fmu(request.file)) {
+      fmt::print("{}", request.json ? json_text(fmu_json(model)) : fmu_text(model));
       return;
     }
     const std::vector<CheckedKind> answers = check_own_kinds(model);

@@ -109,8 +109,8 @@ class DescriptionReader {
       for (const char* si : {"kg", "m", "s", "A", "K", "mol", "cd", "rad"}) {
         const int power = base.attribute(si).as_int();
         if (power == 0) continue;
-        unit.base += (unit.base.empty() ? "" : ".") + std::string(si) +
-                     (power == 1 ? "" : std::to_string(power));
+        unit.base +=
+            (unit.base.empty() ? "" : ".") + std::string(si) + (power == 1 ? "" : std::to_string(power));
       }
       if (unit.base.empty()) unit.base = "1";
       unit.factor = base.attribute("factor").as_double(1.0);
@@ -151,8 +151,10 @@ class DescriptionReader {
     const bool fixed = v.causality == "parameter" || v.causality == "calculatedParameter" ||
                        v.causality == "structuralParameter";
     const bool real = v.type == FmuType::float64 || v.type == FmuType::float32;
-    v.variability =
-        node.attribute("variability").as_string(fixed ? "fixed" : real ? "continuous" : "discrete");
+    v.variability = node.attribute("variability")
+                        .as_string(fixed  ? "fixed"
+                                   : real ? "continuous"
+                                          : "discrete");
     v.initial = node.attribute("initial").as_string();
     v.unit = typed.attribute("unit").as_string();
     if (const char* declared = typed.attribute("declaredType").as_string(); v.unit.empty())

@@ -43,10 +43,10 @@ struct FmuVariable {
   std::uint32_t reference = 0;
   FmuType type = FmuType::float64;
   bool enumeration = false;
-  std::vector<std::size_t> extents;   // of an array, with the start values of structural parameters
-  std::vector<double> start;          // one each; empty: none
-  std::optional<std::string> text;    // start of a text
-  std::size_t size() const;           // elements
+  std::vector<std::size_t> extents;          // of an array, with the start values of structural parameters
+  std::vector<double> start;                 // one each; empty: none
+  std::optional<std::string> text;           // start of a text
+  std::size_t size() const;                  // elements
   std::string element(std::size_t k) const;  // "x", or "x[2,1]" of an array: as in C, the last index first
 };
 

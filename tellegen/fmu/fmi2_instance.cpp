@@ -16,9 +16,9 @@ class Fmi2Instance : public FmuInstance {
  public:
   explicit Fmi2Instance(const FmuPlace& place)
       : place_(place), d_(place.file->description()), code_(place.code) {
-    const auto instantiate = code_.function<fmi2Component(fmi2String, fmi2Type, fmi2String, fmi2String,
-                                                          const fmi2CallbackFunctions*, int, int)>(
-        "fmi2Instantiate");
+    const auto instantiate =
+        code_.function<fmi2Component(fmi2String, fmi2Type, fmi2String, fmi2String,
+                                     const fmi2CallbackFunctions*, int, int)>("fmi2Instantiate");
     callbacks_ = {&Fmi2Instance::log, std::calloc, std::free, nullptr, this};
     const std::string resources = "file://" + (place.folder / "resources").string();
     component_ = instantiate(place_.name.c_str(), fmi2CoSimulation, d_.token.c_str(), resources.c_str(),
@@ -48,7 +48,7 @@ class Fmi2Instance : public FmuInstance {
           set_one<fmi2Boolean>("fmi2SetBoolean", v, value >= 0.5 ? fmi2True : fmi2False);
           break;
         default:
-          set_one<fmi2Integer>("fmi2SetInteger", v, static_cast<fmi2Integer>(std::lround(value)));
+          set_one<fmi2Integer>("fmi2SetInteger", v, whole<fmi2Integer>(value));
       }
     }
   }
@@ -92,13 +92,13 @@ class Fmi2Instance : public FmuInstance {
     running_ = true;
     step_ = code_.function<Step>("fmi2DoStep");
   }
-  void step(double t, double length) override {
+  bool step(double t, double length) override {
     const fmi2Status status = step_(component_, t, length, fmi2True);
-    if (status == fmi2Discard && is_terminated())
-      throw FmuEnd(fmt::format("it ended the simulation in the step to t = {:.9g} s", t + length));
+    if (status == fmi2Discard && is_terminated()) return false;
     if (status == fmi2Pending)
       throw FmuError("fmi2DoStep returned before its step was done, which cannot be waited for here");
     check(status, "fmi2DoStep");
+    return true;
   }
 
  private:

@@ -21,8 +21,8 @@ class Fmi3Instance : public FmuInstance {
                      size_t, fmi3InstanceEnvironment, fmi3LogMessageCallback, fmi3IntermediateUpdateCallback);
     const std::string resources = (place.folder / "resources").string() + "/";
     instance_ = code_.function<Instantiate>("fmi3InstantiateCoSimulation")(
-        place_.name.c_str(), d_.token.c_str(), resources.c_str(), false, true, false, false, nullptr, 0,
-        this, &Fmi3Instance::log, nullptr);
+        place_.name.c_str(), d_.token.c_str(), resources.c_str(), false, true, false, false, nullptr, 0, this,
+        &Fmi3Instance::log, nullptr);
     if (!instance_) throw FmuError("fmi3InstantiateCoSimulation returned nothing" + messages_.text());
   }
   ~Fmi3Instance() override {
@@ -78,21 +78,21 @@ class Fmi3Instance : public FmuInstance {
   }
 
   // An FMU may return early, and is then called for what is left.
-  void step(double t, double length) override {
+  bool step(double t, double length) override {
     const double end = t + length;
     double at = t;
     for (int returns = 0; end - at > 1e-9 * length; ++returns) {
       bool event = false, terminate = false, early = false;
       double last = end;
       const fmi3Status status = step_(instance_, at, end - at, true, &event, &terminate, &early, &last);
-      if (terminate)
-        throw FmuEnd(fmt::format("it ended the simulation in the step to t = {:.9g} s", end));
+      if (terminate) return false;
       check(status, "fmi3DoStep");
-      if (!early) return;
+      if (!early) return true;
       if (!(last > at) || returns > most_returns)
         throw FmuError(fmt::format("fmi3DoStep does not get beyond t = {:.9g} s", last));
       at = last;
     }
+    return true;
   }
 
  private:
@@ -133,7 +133,7 @@ class Fmi3Instance : public FmuInstance {
     if constexpr (std::is_same_v<T, bool>)
       return value >= 0.5;
     else if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(std::llround(value));
+      return whole<T>(value);
     else
       return static_cast<T>(value);
   }

@@ -93,7 +93,7 @@ class OnlyInstance : public FmuInstance {
   std::string text(int v) override { return instance_->text(v); }
   void enter_initialization() override { instance_->enter_initialization(); }
   void exit_initialization() override { instance_->exit_initialization(); }
-  void step(double t, double length) override { instance_->step(t, length); }
+  bool step(double t, double length) override { return instance_->step(t, length); }
 
  private:
   std::shared_ptr<const FmuFile> file_;  // whose `taken` this is

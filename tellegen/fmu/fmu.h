@@ -20,11 +20,6 @@
 
 namespace tellegen {
 
-// The FMU asked for the simulation to end; no fault of anybody.
-struct FmuEnd : FmuError {
-  using FmuError::FmuError;
-};
-
 // An instance. Variables are numbers in FmuDescription::variables; values are element by element, one
 // variable after the other, in the FMU's own units.
 class FmuInstance {
@@ -36,7 +31,8 @@ class FmuInstance {
   virtual std::string text(int variable) = 0;
   virtual void enter_initialization() = 0;  // at t = 0
   virtual void exit_initialization() = 0;
-  virtual void step(double t, double length) = 0;
+  // False where the FMU wants the simulation to end there.
+  virtual bool step(double t, double length) = 0;
 };
 
 struct FmuStart {

@@ -1,8 +1,8 @@
 // An FMU in a child process, so that a crash of the FMU is a fault and not the end of everything.
 //
 // The child serves one request at a time over a pair of sockets. A request is a letter, the number of
-// variables, their numbers, and values or a text; a reply is a letter and values or a text. Both sides are the
-// same program, so numbers cross as they lie in memory.
+// variables, their numbers, and values or a text; a reply is a letter and values or a text. Both sides are
+// the same program, so numbers cross as they lie in memory.
 #include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
@@ -21,7 +21,7 @@ namespace tellegen {
 namespace {
 
 enum class Request : std::int32_t { set, set_text, get, text, enter, exit, step, end };
-enum class Reply : std::int32_t { good, fault, over };
+enum class Reply : std::int32_t { good, fault, over };  // over: the FMU wants to end
 
 struct Lost {};  // the other side has gone
 
@@ -82,15 +82,13 @@ void serve(Channel& channel, const FmuDescription& d,
   std::unique_ptr<FmuInstance> instance;
   std::vector<double> values;
   std::string text;
+  Reply reply = Reply::good;
   const auto answer = [&](const std::function<void()>& act) {
-    Reply reply = Reply::good;
+    reply = Reply::good;
     values.clear();
     text.clear();
     try {
       act();
-    } catch (const FmuEnd& end) {
-      reply = Reply::over;
-      text = end.what();
     } catch (const std::exception& error) {
       reply = Reply::fault;
       text = error.what();
@@ -124,7 +122,8 @@ void serve(Channel& channel, const FmuDescription& d,
         case Request::exit:
           return instance->exit_initialization();
         case Request::step:
-          return instance->step(given[0], given[1]);
+          if (!instance->step(given[0], given[1])) reply = Reply::over;
+          return;
         case Request::end:
           return;
       }
@@ -186,13 +185,14 @@ class IsolatedInstance : public FmuInstance {
   }
   void enter_initialization() override { ask(Request::enter, {}, {}, {}, "its initialization began"); }
   void exit_initialization() override { ask(Request::exit, {}, {}, {}, "its initialization ended"); }
-  void step(double t, double length) override {
+  bool step(double t, double length) override {
     const double given[] = {t, length};
-    ask(Request::step, {}, given, {}, fmt::format("it made the step to t = {:.9g} s", t + length));
+    return ask(Request::step, {}, given, {}, fmt::format("it made the step to t = {:.9g} s", t + length));
   }
 
  private:
-  void ask(Request request, std::span<const int> variables, std::span<const double> values,
+  // False where the FMU wants to end.
+  bool ask(Request request, std::span<const int> variables, std::span<const double> values,
            const std::string& text, const std::string& what) {
     if (child_ <= 0) throw FmuError("its process has ended");
     try {
@@ -203,10 +203,10 @@ class IsolatedInstance : public FmuInstance {
     } catch (const Lost&) {
       throw FmuError(fmt::format("its process {} while {}", how_it_ended(), what));
     }
-    receive(what);
+    return receive(what);
   }
 
-  void receive(const std::string& what) {
+  bool receive(const std::string& what) {
     Reply reply{};
     try {
       channel_->read(&reply, sizeof reply);
@@ -215,8 +215,8 @@ class IsolatedInstance : public FmuInstance {
     } catch (const Lost&) {
       throw FmuError(fmt::format("its process {} while {}", how_it_ended(), what));
     }
-    if (reply == Reply::over) throw FmuEnd(text_);
     if (reply == Reply::fault) throw FmuError(text_);
+    return reply != Reply::over;
   }
 
   std::string how_it_ended() {

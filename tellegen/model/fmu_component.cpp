@@ -55,8 +55,7 @@ std::string convert(const FmuDescription& d, const FmuVariable& v, FmuSignal& si
 
 class FmuKind {
  public:
-  FmuKind(Pool& pool, std::string name, FmuUse& use)
-      : pool_(pool), use_(use), d_(use.file->description()) {
+  FmuKind(Pool& pool, std::string name, FmuUse& use) : pool_(pool), use_(use), d_(use.file->description()) {
     kind_.name = std::move(name);
     kind_.summary = d_.description.empty() ? d_.model_name : d_.description;
   }
@@ -234,18 +233,20 @@ std::string fmu_model_text(const std::filesystem::path& fmu) {
   for (const FmuSignal& s : use->outputs) {
     const auto is_it = [&](const KindVariable& v) { return v.name == s.name; };
     const KindVariable& v = *std::find_if(kind.variables.begin(), kind.variables.end(), is_it);
-    outputs += v.unit.empty() ? fmt::format("{0} = \"fmu.{0}\"\n", v.name)
-                              : fmt::format("{0} = {{ value = \"fmu.{0}\", unit = {1} }}\n", v.name,
-                                            in_quotes(v.unit));
+    outputs += v.unit.empty()
+                   ? fmt::format("{0} = \"fmu.{0}\"\n", v.name)
+                   : fmt::format("{0} = {{ value = \"fmu.{0}\", unit = {1} }}\n", v.name, in_quotes(v.unit));
   }
   const double stop = d.stop_time.value_or(1.0);
-  std::string text = fmt::format("name = {}\n", in_quotes(d.model_name.empty() ? fmu.stem().string() : d.model_name));
+  std::string text =
+      fmt::format("name = {}\n", in_quotes(d.model_name.empty() ? fmu.stem().string() : d.model_name));
   if (!parameters.empty()) text += "[parameters]\n" + parameters;
   if (!inputs.empty()) text += "[inputs]\n" + inputs;
   text += fmt::format("[components]\nfmu = {{ kind = {}{} }}\n",
                       in_quotes("fmu:" + std::filesystem::absolute(fmu).string()), given);
   if (!outputs.empty()) text += "[outputs]\n" + outputs;
-  text += fmt::format("[simulation]\nstop = {:.17g}\nstep = {:.17g}\n", stop, d.step_size.value_or(stop / 500));
+  text +=
+      fmt::format("[simulation]\nstop = {:.17g}\nstep = {:.17g}\n", stop, d.step_size.value_or(stop / 500));
   return text;
 }
 

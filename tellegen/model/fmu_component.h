@@ -33,9 +33,9 @@ struct FmuUse {
   std::shared_ptr<const FmuFile> file;
   bool isolate = false;
   std::vector<FmuSignal> inputs, outputs;
-  std::vector<std::pair<int, FmuSignal>> parameters;  // in Kind::parameters
-  std::map<std::string, std::string, std::less<>> texts;    // given by the component, by the FMU's name
-  std::map<std::string, std::string, std::less<>> names;    // the FMU's name of a number: Tellegen's
+  std::vector<std::pair<int, FmuSignal>> parameters;      // in Kind::parameters
+  std::map<std::string, std::string, std::less<>> texts;  // given by the component, by the FMU's name
+  std::map<std::string, std::string, std::less<>> names;  // the FMU's name of a number: Tellegen's
 
   // Where things stand in Kind::parameters and Kind::discrete.
   static constexpr int every = 0, first_input = 1;

@@ -56,12 +56,12 @@ int ModelReader::read_fmu(int scope, const Value& entry, const Value& kind) {
     const auto is_it = [&](const FmuSignal& s) { return s.name == name; };
     const auto& outputs = made.fmu->outputs;
     if (const auto output = std::find_if(outputs.begin(), outputs.end(), is_it); output != outputs.end())
-      at.fault(item, "T692",
-               fmt::format("'{}' is an output of the FMU '{}', not an input or a parameter", item.key,
-                           entry.key),
-               {v[static_cast<std::size_t>(output->variable)].initial.empty()
-                    ? ""
-                    : fmt::format("its initial value is '{}_start'", name)});
+      at.fault(
+          item, "T692",
+          fmt::format("'{}' is an output of the FMU '{}', not an input or a parameter", item.key, entry.key),
+          {v[static_cast<std::size_t>(output->variable)].initial.empty()
+               ? ""
+               : fmt::format("its initial value is '{}_start'", name)});
   }
   return static_cast<int>(model_.kinds.size()) - 1;
 }

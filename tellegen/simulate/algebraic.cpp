@@ -88,7 +88,8 @@ class AlgebraicRun : public Integrator {
   // From state_ to `to`, event by event.
   bool reach(double to) {
     for (int events = 0; t_ < to; ++events) {
-      const double sampling = next_sampling(), end = std::min(to, sampling);
+      // A sampling and a row may be the same instant but for rounding.
+      const double sampling = next_sampling(), end = sampling <= to * (1 + 1e-12) ? sampling : to;
       double t = end;
       trial_ = state_;
       if (!step_to(t, trial_)) return false;

@@ -16,13 +16,13 @@ struct FmuBlocks::Block {
   const FmuUse* use;
   int first;  // its discrete variables are from here on
   std::unique_ptr<FmuInstance> instance;
-  bool initializing = false, running = false;
+  bool initializing = false, running = false, over = false;
   double interval = 0.0, clock = 0.0;
   std::int64_t steps = 0;
-  std::vector<int> input_variables, output_variables;     // each once
-  std::vector<std::size_t> input_place, output_place;     // of each signal among their elements
-  std::vector<double> input_values, output_values;        // in the FMU's units
-  std::vector<double> outputs;                            // signals, SI
+  std::vector<int> input_variables, output_variables;  // each once
+  std::vector<std::size_t> input_place, output_place;  // of each signal among their elements
+  std::vector<double> input_values, output_values;     // in the FMU's units
+  std::vector<double> outputs;                         // signals, SI
 
   double& held(std::span<double> values, int discrete) const {
     return values[static_cast<std::size_t>(first + discrete)];
@@ -102,8 +102,8 @@ FmuBlocks::FmuBlocks(const EquationSystem& system) {
     block->use = kind.fmu.get();
     const std::string clock = component.name + "." + kind.variables[0].name;
     const auto is_it = [&](const Discrete& d) { return d.name == clock; };
-    block->first = static_cast<int>(
-        std::find_if(system.discrete.begin(), system.discrete.end(), is_it) - system.discrete.begin());
+    block->first = static_cast<int>(std::find_if(system.discrete.begin(), system.discrete.end(), is_it) -
+                                    system.discrete.begin());
     block->interval = system.discrete[static_cast<std::size_t>(block->first)].every;
     const FmuDescription& d = block->use->file->description();
     lay_out(d, block->use->inputs, block->input_variables, block->input_place, block->input_values);
@@ -156,8 +156,7 @@ void FmuBlocks::initialize(std::span<const double> updates, std::span<double> he
     try {
       for (std::size_t k = 0; k < b.use->inputs.size(); ++k) {
         put(b.held(held, FmuUse::input(k)), updates[static_cast<std::size_t>(b.first + FmuUse::input(k))]);
-        b.input_values[b.input_place[k]] =
-            in_its_unit(b.use->inputs[k], b.held(held, FmuUse::input(k)));
+        b.input_values[b.input_place[k]] = in_its_unit(b.use->inputs[k], b.held(held, FmuUse::input(k)));
       }
       // Some inputs may be set before initialization only where they are start values, so both times.
       if (!b.initializing) {
@@ -183,15 +182,20 @@ void FmuBlocks::follow(std::span<double> held) {
     const double clock = b.held(held, FmuUse::clock);
     if (clock == b.clock || !failure_.empty()) continue;
     b.clock = clock;
-    if (b.interval * static_cast<double>(b.steps) >= stop_ * (1 - 1e-9)) continue;  // it is where the run ends
+    if (b.interval * static_cast<double>(b.steps) >= stop_ * (1 - 1e-9))
+      continue;  // it is where the run ends
     const double from = b.interval * static_cast<double>(b.steps);
     const double due = b.interval * static_cast<double>(++b.steps);
     try {
       for (std::size_t k = 0; k < b.use->inputs.size(); ++k)
-        b.input_values[b.input_place[k]] =
-            in_its_unit(b.use->inputs[k], b.held(held, FmuUse::input(k)));
+        b.input_values[b.input_place[k]] = in_its_unit(b.use->inputs[k], b.held(held, FmuUse::input(k)));
       b.instance->set(b.input_variables, b.input_values);
-      b.instance->step(from, due - from);
+      if (b.over) {
+        failure_ =
+            in_words(*b.component, *b.use, FmuError(fmt::format("{} at t = {:.9g} s", ended_by_fmu, from)));
+        continue;
+      }
+      b.over = !b.instance->step(from, due - from);
       read_outputs(b);
     } catch (const FmuError& error) {
       failure_ = in_words(*b.component, *b.use, error);
@@ -200,8 +204,7 @@ void FmuBlocks::follow(std::span<double> held) {
     b.held(held, FmuUse::due) = due;
     for (std::size_t k = 0; k < b.outputs.size(); ++k) {
       double& next = b.held(held, b.use->next(k));
-      if (b.use->outputs[k].continuous)
-        b.held(held, b.use->slope(k)) = (b.outputs[k] - next) / b.interval;
+      if (b.use->outputs[k].continuous) b.held(held, b.use->slope(k)) = (b.outputs[k] - next) / b.interval;
       next = b.outputs[k];
     }
   }

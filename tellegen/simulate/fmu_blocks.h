@@ -1,19 +1,23 @@
 // Imported FMUs while a model runs (model/fmu_component.h).
 //
 // Each is a sampled block whose update is a call of the FMU. When its clock has been sampled at t_k, so have
-// its inputs; with these the FMU goes from t_k to the next communication point at once, and what it says there
-// is written to discrete variables of its component. So an FMU is called when a step has been accepted, once,
-// and never has to go back.
+// its inputs; with these the FMU goes from t_k to the next communication point at once, and what it says
+// there is written to discrete variables of its component. So an FMU is called when a step has been accepted,
+// once, and never has to go back.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tellegen/equations/system.h"
 
 namespace tellegen {
+
+// In a failure that is none: an FMU wanted the run to end.
+inline constexpr std::string_view ended_by_fmu = "it has ended the simulation";
 
 class FmuBlocks {
  public:
