@@ -177,7 +177,7 @@ const char* const plant = R"toml(
 supply = 60.0
 [components]
 tank = { kind = "fmu:tank.fmu", "in.flow" = "1e-3/60*supply*(1 + 0*out.v)", gain = 0.9%s }
-source = { kind = "electrical.voltage_source", p = "top", n = "datum", v = "1e3*tank.level_1" }
+source = { kind = "electrical.voltage_source", p = "top", n = "datum", V = "1e3*tank.level_1" }
 r = { kind = "electrical.resistor", p = "top", n = "out", R = 1 }
 c = { kind = "electrical.capacitor", p = "out", n = "datum", C = 0.1, v0 = 0.25 }
 [outputs]
@@ -329,7 +329,7 @@ TEST(FmuImport, WrongEntriesAreFaults) {
   expect(", count = 3", "T692 'count' is an output of the FMU 'tank', not an input or a parameter");
   expect(", \"level[1]\" = 3", "T692 'level[1]' is an output");
   expect(", every = \"1 m\"", "T12");
-  expect(", every = \"1 ms\"", "T319");
+  expect(", every = \"1 ms\"", "T319 'tank' is sampled every 0.001 s, the step is 0.01 s");
   expect(", level_1_start = \"1 s\"", "T12");
   expect(", isolate = 3", "T102");
 }
