@@ -37,6 +37,8 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
   if (strcmp(guid, "{tank}") != 0) return 0;
   m->f = *f;
   m->gain = 1.0;
+  m->level = 0.25;
+  m->start = 3;
   strcpy(m->mode, "run");
   return m;
 }
@@ -326,7 +328,7 @@ TEST(FmuImport, WrongEntriesAreFaults) {
   expect(", first = 1.5", "T692 parameter 'first' of 'tank' is 1.5, and must be a whole number (Int32)");
   expect(", first = \"t\"", "T692 parameter 'first' of 'tank' must be constant");
   expect(", mode = 3", "T102");
-  expect(", count = 3", "T692 'count' is an output of the FMU 'tank', not an input or a parameter");
+  expect(", high = 1", "T692 'high' is an output of the FMU 'tank', not an input or a parameter");
   expect(", \"level[1]\" = 3", "T692 'level[1]' is an output");
   expect(", every = \"1 m\"", "T12");
   expect(", every = \"1 ms\"", "T319 'tank' is sampled every 0.001 s, the step is 0.01 s");

@@ -15,8 +15,9 @@
 namespace tellegen {
 namespace {
 
-// "der(h)" -> "der_h", "x[1,2]" -> "x_1_2"; names that a model file needs for itself get an underscore.
-std::string own_name(std::string_view name, std::set<std::string>& taken) {
+// "der(h)" -> "der_h", "x[1,2]" -> "x_1_2"; names that a model file needs for itself get an underscore: in
+// expressions, and as keys of a component.
+std::string own_name(std::string_view name, bool is_key, std::set<std::string>& taken) {
   std::string own;
   for (const char c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)))
@@ -26,8 +27,10 @@ std::string own_name(std::string_view name, std::set<std::string>& taken) {
   }
   while (own.size() > 1 && own.back() == '_') own.pop_back();
   if (own.empty() || std::isdigit(static_cast<unsigned char>(own[0]))) own.insert(0, "_");
-  for (const char* reserved : {"kind", "model", "every", "isolate", "count", "rows", "t", "pi", "datum"})
+  for (const char* reserved : {"t", "pi", "datum"})
     if (own == reserved) own += '_';
+  for (const char* reserved : {"kind", "model", "every", "isolate", "count", "rows"})
+    if (is_key && own == reserved) own += '_';
   if (find_function(own)) own += '_';
   while (!taken.insert(own).second) own += '_';
   return own;
@@ -95,7 +98,7 @@ class FmuKind {
     s.continuous = variable.variability == "continuous" && !is_whole(variable.type);
     unit = convert(d_, variable, s);
     const std::string whole = variable.element(element);
-    s.name = own_name(whole, taken_);
+    s.name = own_name(whole, variable.causality != "output", taken_);
     use_.names[whole] = s.name;
     return s;
   }
@@ -173,7 +176,7 @@ class FmuKind {
       s.variable = v;
       s.element = element;
       unit = convert(d_, variable, s);
-      s.name = own_name(variable.element(element) + "_start", taken_);
+      s.name = own_name(variable.element(element) + "_start", true, taken_);
     } else {
       s = signal(v, element, unit);
     }

@@ -12,6 +12,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct FmuUse {
   std::vector<FmuSignal> inputs, outputs;
   std::vector<std::pair<int, FmuSignal>> parameters;      // in Kind::parameters
   std::map<std::string, std::string, std::less<>> texts;  // given by the component, by the FMU's name
+  std::set<std::string, std::less<>> reported;            // keys with faults
   std::map<std::string, std::string, std::less<>> names;  // the FMU's name of a number: Tellegen's
 
   // Where things stand in Kind::parameters and Kind::discrete.

@@ -38,14 +38,16 @@ int ModelReader::read_fmu(int scope, const Value& entry, const Value& kind) {
     if (v->type == FmuType::text && (v->causality == "parameter" || v->causality == "input")) {
       if (at.is(item, Value::Type::text, fmt::format("'{}' of '{}'", item.key, entry.key)))
         use->texts[v->name] = std::string(item.text);
+      else
+        use->reported.emplace(item.key);
     } else {
       at.fault(item, "T692",
                fmt::format("'{}' of '{}' cannot be set: it is of type {}, with causality {}", item.key,
                            entry.key, name_of(v->type), v->causality));
-      use->texts[v->name];  // said once
+      use->reported.emplace(item.key);
     }
   }
-  model_.kinds.push_back(fmu_kind(*model_.pool, std::string(kind.text), std::move(use)));
+  model_.kinds.push_back(fmu_kind(*model_.pool, std::string(kind.text), use));
   Kind& made = model_.kinds.back();
   made.place = at.document.at(kind);
   for (const Value& item : entry.items) {
@@ -55,13 +57,15 @@ int ModelReader::read_fmu(int scope, const Value& entry, const Value& kind) {
     const std::string name = own == names.end() ? std::string(item.key) : own->second;
     const auto is_it = [&](const FmuSignal& s) { return s.name == name; };
     const auto& outputs = made.fmu->outputs;
-    if (const auto output = std::find_if(outputs.begin(), outputs.end(), is_it); output != outputs.end())
+    if (const auto output = std::find_if(outputs.begin(), outputs.end(), is_it); output != outputs.end()) {
       at.fault(
           item, "T692",
           fmt::format("'{}' is an output of the FMU '{}', not an input or a parameter", item.key, entry.key),
           {v[static_cast<std::size_t>(output->variable)].initial.empty()
                ? ""
                : fmt::format("its initial value is '{}_start'", name)});
+      use->reported.emplace(item.key);
+    }
   }
   return static_cast<int>(model_.kinds.size()) - 1;
 }

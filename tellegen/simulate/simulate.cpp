@@ -55,7 +55,8 @@ std::vector<OutputColumn> default_outputs(const EquationSystem& system, bool all
       const int owner = owner_of(system, c).component;
       if (owner >= 0 && is_observer(model.kinds[model.components[owner].kind])) continue;
       const std::string name = column_name(system, c);
-      if (name.find('~') != std::string::npos) continue;  // of an imported FMU, and none that a file could name
+      if (name.find('~') != std::string::npos)
+        continue;  // of an imported FMU, and none that a file could name
       columns.push_back({name, column_unit(system, c), model.pool->symbol(name)});
     }
   return columns;
@@ -295,7 +296,8 @@ SimulationResult Simulation::run(const Progress& progress) {
       result.failure = integrator_->failure();
       if (result.failure.find(ended_by_fmu) != std::string::npos)
         result.note = std::exchange(result.failure, {});
-      else if (result.failure.empty()) result.ended = integrator_->ended();
+      else if (result.failure.empty())
+        result.ended = integrator_->ended();
       break;
     }
   }
