@@ -1,4 +1,5 @@
 // tellegen simulate: a model file in; a table, CSV, HDF5, plot, JSON out.
+#include "tellegen/model/fmu_component.h"
 #include "tellegen/simulate/simulate.h"
 
 #include <fmt/format.h>
@@ -278,6 +279,8 @@ void simulate(const SimulateRequest& request) {
   check_addresses(request.realtime);
   Model model = read_model_file(request.file, reading);
   if (request.tolerance > 0.0) model.simulation.tolerance = request.tolerance;
+  if (!request.checkpoint.empty() || !request.resume.empty())
+    refuse_fmus(model, "where it stands cannot be saved");
   const std::vector<std::string> external = make_external(request.realtime, model);
   RunReport report{model.name, request.file, complete_options(model, given), {}, {}, {}, {}, {}, {}};
   if (traits_of(report.options.method).steps == MethodTraits::Steps::variable && !model.simulation.tolerance)

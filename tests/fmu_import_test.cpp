@@ -378,6 +378,8 @@ TEST(FmuImport, StudiesThatNeedEquationsRefuseByName) {
   const std::string file = (folder / "plant.toml").string();
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"export", file, "--method", "bdf2", "--output", (folder / "out").string()},
+           {"simulate", file, "--output", (folder / "a.csv").string(), "--checkpoint",
+            (folder / "a.run").string()},
            {"sensitivity", file, "--of", "out.v", "--wrt", "r.R"}}) {
     const Ran ran = run_program(words);
     EXPECT_EQ(ran.code, 2) << ran.err;
