@@ -6,6 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/check_estimate.h"
 #include "cli/commands.h"
+#include "cli/fmu_check.h"
 #include "cli/inspect.h"
 #include "cli/kind_check.h"
 #include "cli/model_file.h"
@@ -136,6 +137,10 @@ void check(const CheckRequest& request) {
       check_estimate(model, estimate);
       return;
     }
+    if (is_fmu(request.file)) {
+      fmt::print("{}", request.json ? json_text(fmu_json(model)) : fmu_text(model));
+      return;
+    }
     const std::vector<CheckedKind> answers = check_own_kinds(model);
     const Inspection found = inspect(model);
     if (request.json)
@@ -163,7 +168,7 @@ void check(const CheckRequest& request) {
 
 void add_check(CLI::App& command) {
   auto request = std::make_shared<CheckRequest>();
-  command.add_option("FILE", request->file, "model file or SPICE netlist")->required();
+  command.add_option("FILE", request->file, "model file, SPICE netlist or FMU")->required();
   command.add_option("--set", request->set, "replace a parameter: --set R1=2ohm; once for each")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);

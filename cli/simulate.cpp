@@ -1,4 +1,5 @@
 // tellegen simulate: a model file in; a table, CSV, HDF5, plot, JSON out.
+#include "tellegen/model/fmu_component.h"
 #include "tellegen/simulate/simulate.h"
 
 #include <fmt/format.h>
@@ -40,6 +41,7 @@ struct SimulateRequest {
   int iterations = 0, start_steps = 0, event_bisections = 0, slow_steps = 0;
   double tolerance = 0.0, agreement = 1e-7, verify = 0.01;
   bool refactor = false, interpret = false, all = false, wants_json = false, wants_reference = false;
+  bool isolate = false;  // imported FMUs
   bool wants_verify = false, strict = false, no_balance = false, balance = false;
   RealtimeRequest realtime;
 };
@@ -295,12 +297,15 @@ void simulate(const SimulateRequest& request) {
   ReadOptions reading;
   for (const std::string& text : request.set)
     reading.overrides.push_back(read_assignment({tellegen_simulate, "--set"}, text));
+  reading.isolate = request.isolate;
   check_targets(request);
   check_addresses(request.realtime);
   Analyses analyses;
   Model model = read_model_file(request.file, reading, &analyses);
   say_steps(request.file, model, analyses);
   if (request.tolerance > 0.0) model.simulation.tolerance = request.tolerance;
+  if (!request.checkpoint.empty() || !request.resume.empty())
+    refuse_fmus(model, "where it stands cannot be saved");
   const std::vector<std::string> external = make_external(request.realtime, model);
   RunReport report{model.name, request.file, complete_options(model, given), {}, {}, {}, {}, {}, {}};
   if (traits_of(report.options.method).steps == MethodTraits::Steps::variable && !model.simulation.tolerance)
@@ -382,7 +387,7 @@ void simulate(const SimulateRequest& request) {
 void add_simulate(CLI::App& command) {
   auto request = std::make_shared<SimulateRequest>();
   SimulateRequest& r = *request;
-  command.add_option("FILE", r.file, "model file or SPICE netlist")->required();
+  command.add_option("FILE", r.file, "model file, SPICE netlist or FMU")->required();
   std::string methods = "integration method:";
   for (const IntegratorEntry& entry : integrators()) methods += fmt::format(" {}", entry.name);
 
@@ -453,6 +458,8 @@ void add_simulate(CLI::App& command) {
                       ->excludes(off)
                       ->group(how);
   command.add_flag("--interpret", r.interpret, "do without the system's C compiler")->group(how);
+  command.add_flag("--isolate", r.isolate, "imported FMUs in processes of their own: a crash is explained")
+      ->group(how);
 
   const char* what = "What to simulate and report";
   command.add_option("--set", r.set, "replace a parameter: --set R1=2ohm; once for each")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/study_options.h"
 #include "cli/text.h"
 #include "tellegen/estimate/estimate_table.h"
 #include "tellegen/results/table.h"

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include "tellegen/deploy/c_model.h"
+#include "tellegen/model/fmu_component.h"
 #include "tellegen/program/compile.h"
 
 namespace tellegen {
 
 CModel make_c_model(const Model& model, Simulation& simulation, const std::string& name) {
+  refuse_fmus(model, "exported code is made of equations");
   CModel m{.model = model,
            .simulation = simulation,
            .name = name,

@@ -11,7 +11,7 @@
 namespace tellegen {
 namespace {
 
-using Role = FmuVariable::Role;
+using Role = ExportedVariable::Role;
 
 template <class Value>
 void set(pugi::xml_node node, const char* name, const Value& value) {
@@ -49,7 +49,7 @@ const char* causality(Role role) {
   }
 }
 
-void describe_interface(pugi::xml_node root, const CModel& m, const FmuDescription& fmu,
+void describe_interface(pugi::xml_node root, const CModel& m, const ExportedDescription& fmu,
                         const std::vector<std::string>& sources) {
   pugi::xml_node cs = root.append_child("CoSimulation");
   set(cs, "modelIdentifier", m.name);
@@ -66,8 +66,8 @@ void describe_interface(pugi::xml_node root, const CModel& m, const FmuDescripti
   for (const std::string& source : sources) set(files.append_child("File"), "name", source);
 }
 
-void describe_variable(pugi::xml_node all, const FmuDescription& fmu, std::size_t k, FmuUnits& units) {
-  const FmuVariable& v = fmu.variables[k];
+void describe_variable(pugi::xml_node all, const ExportedDescription& fmu, std::size_t k, FmuUnits& units) {
+  const ExportedVariable& v = fmu.variables[k];
   pugi::xml_node node = all.append_child(fmu.version == 3 ? "Float64" : "ScalarVariable");
   set(node, "name", v.name);
   set(node, "valueReference", static_cast<unsigned int>(k));
@@ -82,7 +82,7 @@ void describe_variable(pugi::xml_node all, const FmuDescription& fmu, std::size_
   if (v.role == Role::parameter || v.role == Role::input) set(node, "start", v.start);
 }
 
-void describe_structure(pugi::xml_node structure, const FmuDescription& fmu) {
+void describe_structure(pugi::xml_node structure, const ExportedDescription& fmu) {
   const auto add = [&](pugi::xml_node to, const char* element) {
     for (std::size_t k = 0; k < fmu.variables.size(); ++k) {
       if (fmu.variables[k].role != Role::output) continue;
@@ -115,8 +115,8 @@ std::string about(const CModel& m) {
 
 }  // namespace
 
-std::vector<FmuVariable> fmu_variables(const CModel& m) {
-  std::vector<FmuVariable> variables{{"time", "s", "", Role::time, 0.0}};
+std::vector<ExportedVariable> fmu_variables(const CModel& m) {
+  std::vector<ExportedVariable> variables{{"time", "s", "", Role::time, 0.0}};
   for (const CParameters::Setting& s : m.parameters.settings) {
     const ModelParameter& p = m.parameter(s);
     variables.push_back({p.name, p.unit, p.summary, Role::parameter, p.number});
@@ -127,12 +127,12 @@ std::vector<FmuVariable> fmu_variables(const CModel& m) {
   for (const OutputColumn& column : m.simulation.outputs())
     variables.push_back({column.name, column.unit, "", Role::output, 0.0});
   std::set<std::string> taken;
-  for (FmuVariable& v : variables)
+  for (ExportedVariable& v : variables)
     while (!taken.insert(v.name).second) v.name += "_output";
   return variables;
 }
 
-std::string fmu_model_description(const CModel& m, const FmuDescription& fmu,
+std::string fmu_model_description(const CModel& m, const ExportedDescription& fmu,
                                   const std::vector<std::string>& sources) {
   pugi::xml_document document;
   pugi::xml_node root = root_of(document, "fmiModelDescription");
@@ -176,7 +176,7 @@ std::string fmu_build_description(const CModel& m, const std::vector<std::string
   return text_of(document);
 }
 
-std::string fmu_documentation(const CModel& m, const FmuDescription& fmu) {
+std::string fmu_documentation(const CModel& m, const ExportedDescription& fmu) {
   pugi::xml_document document;
   document.append_child(pugi::node_doctype).set_value("html");
   pugi::xml_node html = document.append_child("html");
@@ -192,7 +192,7 @@ std::string fmu_documentation(const CModel& m, const FmuDescription& fmu) {
     for (const std::string& text : texts) line.append_child(cell).text() = text.c_str();
   };
   row("th", {"variable", "", "SI unit of", "start", ""});
-  for (const FmuVariable& v : fmu.variables)
+  for (const ExportedVariable& v : fmu.variables)
     row("td",
         {v.name, causality(v.role), v.unit,
          v.role == Role::parameter || v.role == Role::input ? fmt::format("{}", v.start) : "", v.summary});

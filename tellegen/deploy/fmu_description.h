@@ -8,24 +8,24 @@
 
 namespace tellegen {
 
-struct FmuVariable {
+struct ExportedVariable {
   std::string name, unit, summary;
   enum class Role { time, parameter, input, output } role;
   double start = 0.0;  // of parameters and inputs
 };
 
-struct FmuDescription {
-  int version = 3;                     // of FMI
-  std::string token;                   // that tells this model from others
-  std::vector<FmuVariable> variables;  // in the order of their value references
+struct ExportedDescription {
+  int version = 3;                          // of FMI
+  std::string token;                        // that tells this model from others
+  std::vector<ExportedVariable> variables;  // in the order of their value references
 };
 
 // Time, parameters, inputs, outputs; no name twice.
-std::vector<FmuVariable> fmu_variables(const CModel& m);
+std::vector<ExportedVariable> fmu_variables(const CModel& m);
 
-std::string fmu_model_description(const CModel& m, const FmuDescription& fmu,
+std::string fmu_model_description(const CModel& m, const ExportedDescription& fmu,
                                   const std::vector<std::string>& sources);
 std::string fmu_build_description(const CModel& m, const std::vector<std::string>& sources);
-std::string fmu_documentation(const CModel& m, const FmuDescription& fmu);
+std::string fmu_documentation(const CModel& m, const ExportedDescription& fmu);
 
 }  // namespace tellegen

@@ -45,10 +45,10 @@ std::string read_bytes(const fs::path& path) {
 }
 
 // What tellegen_fmu.h asks of a model.
-std::string fmu_model_header(const CModel& m, const FmuDescription& fmu) {
+std::string fmu_model_header(const CModel& m, const ExportedDescription& fmu) {
   std::string start;
-  for (const FmuVariable& v : fmu.variables)
-    if (v.role == FmuVariable::Role::parameter || v.role == FmuVariable::Role::input)
+  for (const ExportedVariable& v : fmu.variables)
+    if (v.role == ExportedVariable::Role::parameter || v.role == ExportedVariable::Role::input)
       start += c_number(v.start) + ", ";
   std::string out = fmt::format(
       "/* The model for tellegen_fmu.h: parameters, inputs and outputs as rows of numbers. */\n"
@@ -128,7 +128,7 @@ class FmuExporter {
       sources_.push_back({name, std::string(runtime_source(name))});
     std::string all = fmt::format("{} {}", fmu_.version, m_.model.name);
     for (const ExportedFile& file : sources_) all += file.name + file.text;
-    for (const FmuVariable& v : fmu_.variables) all += v.name + v.unit;
+    for (const ExportedVariable& v : fmu_.variables) all += v.name + v.unit;
     const std::string h = content_hash(all);
     fmu_.token = fmt::format("{{{}-{}-{}-{}-{}}}", h.substr(0, 8), h.substr(8, 4), h.substr(12, 4),
                              h.substr(16, 4), h.substr(20));
@@ -178,7 +178,7 @@ class FmuExporter {
   }
 
   CModel m_;
-  FmuDescription fmu_;
+  ExportedDescription fmu_;
   std::vector<ExportedFile> sources_;
   std::vector<std::string> compiled_;  // of them
   FmuExport result_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tellegen/deploy/c_names.h"
+#include "tellegen/model/fmu_component.h"
 #include "tellegen/program/compile.h"
 
 namespace tellegen {
@@ -84,6 +85,7 @@ VerilogExport export_verilog(const Model& model, Simulation& simulation, const V
   d.step_seconds = problem.step;
   d.units = options.units;
   d.external = problem.options.external;
+  refuse_fmus(model, "exported code is made of equations");
   d.step = straight_step(simulation.integrator().step_code());
   if (!d.step.refused.empty())
     refuse(model, "T420", d.step.refused,

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "tellegen/model/fmu_component.h"
 #include "tellegen/model/units.h"
 
 namespace tellegen {
@@ -373,6 +374,7 @@ class SensitivityGraph {
 }  // namespace
 
 Model with_sensitivities(const Model& model, std::span<const std::string> parameters) {
+  refuse_fmus(model, "derivatives go through equations");
   return SensitivityGraph(model, parameters).build();
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,15 +68,19 @@ struct Rate {
 };
 
 // A discrete variable: a parameter that changes at events, to what `update` then is.
+inline constexpr double each_step = std::numeric_limits<double>::min();  // a sample time: see Discrete
 struct Discrete {
   std::int32_t group = 0, member = 0;
   int held = 0;             // in Group::held
   std::int32_t column = 0;  // the variable that equals it
   Expr update;              // in column symbols and t
   double start = 0.0;
-  double every = 0.0;     // sampled at multiples of this time; 0: whenever `update` differs
+  // Sampled at multiples of this time; 0: whenever `update` differs; each_step: at every step, and at every
+  // row of a run with a variable step.
+  double every = 0.0;
   bool external = false;  // set from outside only
   std::string name;
+  double interval(double step) const { return every == each_step ? step : every; }
 };
 
 struct EquationSystem {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tellegen/estimate/coordinate.h"
+#include "tellegen/model/fmu_component.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/numeric/decompose.h"
 
@@ -68,6 +69,7 @@ TwinModel::TwinModel(const Model& model, const TwinOptions& options)
       augmented_(
           with_unknown_states(model, options.unknowns, coordinates_, options.inputs, options.input_noise)),
       system_(build_system(augmented_.model)) {
+  refuse_fmus(model, "estimators need equations");
   const Place place{model.file.string(), 0};
   for (const Discrete& d : system_.discrete)
     if (!d.external)

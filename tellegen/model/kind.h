@@ -10,6 +10,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -129,6 +130,7 @@ struct Kind {
   Expr energy{}, loss{};
   std::vector<KindRequirement> requirements;
   std::vector<KindCheck> checks;
+  std::shared_ptr<const struct FmuUse> fmu{};  // of an imported FMU: who updates its discrete variables
 };
 
 // True where variables need no edge's name: the kind has one edge, or several called alike whose domains

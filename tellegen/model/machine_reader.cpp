@@ -10,12 +10,12 @@ namespace tellegen {
 namespace {
 
 // A dimension or other quantity of a section: the parameter machine_<section>_<key>.
-struct Quantity {
+struct MachineQuantity {
   std::string_view section, key, unit;
   std::string_view otherwise = "";  // empty: must be given
   std::string_view rotor = "";      // only of this type; empty: of all
 };
-constexpr Quantity quantities[] = {
+constexpr MachineQuantity quantities[] = {
     {"", "stack", "m"},
     {"", "stacking", "1", "1.0"},
     {"", "gap", "m"},
@@ -165,7 +165,7 @@ class MachineReader {
     for (const OtherKey& other : other_keys)
       if (other.section == section && (other.rotor.empty() || other.rotor == type))
         known.emplace_back(other.key);
-    for (const Quantity& q : quantities) {
+    for (const MachineQuantity& q : quantities) {
       if (q.section != section || (!q.rotor.empty() && q.rotor != type)) continue;
       known.emplace_back(q.key);
       const std::string name =

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "tellegen/model/absent_storage.h"
+#include "tellegen/model/fmu_component.h"
 #include "tellegen/model/machine.h"
 #include "tellegen/model/stack.h"
 #include "tellegen/model/units.h"
@@ -201,7 +202,8 @@ void ModelReader::read_component(int scope, const Value& entry) {
     return;
   }
   if (file) return read_subsystem(scope, entry, *file);
-  int kind_index = kind_named(scope, *kind_value);
+  const bool is_fmu = kind_value->is_text() && kind_value->text.starts_with("fmu:");
+  int kind_index = is_fmu ? read_fmu(scope, entry, *kind_value) : kind_named(scope, *kind_value);
   if (kind_index < 0) return;
   if (is_mechanical(model_.kinds[kind_index].name)) kind_index = begin_part(scope, entry, kind_index);
   const Kind& kind = model_.kinds[kind_index];
@@ -218,7 +220,13 @@ void ModelReader::read_component(int scope, const Value& entry) {
   std::vector<char> given(kind.parameters.size(), 0);
   for (const Value& item : entry.items) {
     if (&item == kind_value || read_reference(index, scope, entry, item)) continue;
-    const auto is_it = [&](const auto& part) { return part.name == item.key; };
+    if (kind.fmu && (item.key == "isolate" || kind.fmu->texts.contains(item.key) ||
+                     kind.fmu->reported.contains(item.key)))
+      continue;
+    std::string_view key = item.key;  // of an FMU: its own name of a variable too
+    if (kind.fmu)
+      if (const auto own = kind.fmu->names.find(key); own != kind.fmu->names.end()) key = own->second;
+    const auto is_it = [&](const auto& part) { return part.name == key; };
     const auto ports_end = kind.nodes.begin() + kind.port_count;
     if (const auto port = std::find_if(kind.nodes.begin(), ports_end, is_it); port != ports_end) {
       const int k = static_cast<int>(port - kind.nodes.begin());
@@ -243,7 +251,7 @@ void ModelReader::read_component(int scope, const Value& entry) {
       at.fault(
           item, "T111",
           fmt::format("{} has no port or parameter '{}' (component '{}')", kind.name, item.key, entry.key),
-          {did_you_mean(item.key, known), "ports: " + joined(ports),
+          {did_you_mean(item.key, known), kind.fmu ? "" : "ports: " + joined(ports),
            parameters.empty() ? "it has no parameters" : "parameters: " + joined(parameters)});
     }
   }

@@ -131,6 +131,7 @@ class ModelReader {
 
   // model_files.cpp: kinds and subsystems
   int kind_named(int scope, const Value& value);
+  int read_fmu(int scope, const Value& entry, const Value& kind);  // fmu_reader.cpp
   std::vector<std::string> kinds_within_reach(int scope) const;
   std::string kinds_that_fix(int domain);
   void read_subsystem(int scope, const Value& entry, const Value& file);

@@ -13,9 +13,12 @@ struct ReadOptions {
   std::filesystem::path library;                               // default: library_folder()
   std::vector<std::pair<std::string, std::string>> overrides;  // parameter = value, from the command line
   std::vector<std::string>* notes = nullptr;  // what was read and how, where somebody wants to know
+  bool isolate = false;                       // imported FMUs in processes of their own
 };
 
+// An FMU is read as a model that has it as its only component.
 Model read_model(const std::filesystem::path& file, const ReadOptions& options = {});
+bool is_fmu(const std::filesystem::path& file);
 Model read_model_text(std::string_view text, const std::filesystem::path& name,
                       const ReadOptions& options = {});
 

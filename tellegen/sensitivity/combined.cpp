@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tellegen/equations/sensitivity_graph.h"
+#include "tellegen/model/fmu_component.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/sensitivity/jump_watch.h"
 #include "tellegen/simulate/initial.h"
@@ -164,6 +165,7 @@ RunDerivatives CombinedRun::run() {
 }
 
 RunDerivatives combined_forward_run(const Model& model, const RunRequest& request) {
+  refuse_fmus(model, "derivatives go through equations");
   std::optional<CombinedRun> run;
   try {
     return run.emplace(model, request).run();
@@ -176,6 +178,7 @@ RunDerivatives combined_forward_run(const Model& model, const RunRequest& reques
 }
 
 RunDerivatives second_order_run(const Model& model, const RunRequest& request) {
+  refuse_fmus(model, "derivatives go through equations");
   for (const Observed& o : request.observed)
     if (o.what != Observed::What::end)
       refuse(model, "second derivatives are those of values at the end of a run and of integrals",

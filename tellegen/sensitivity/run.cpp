@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "tellegen/model/fmu_component.h"
 #include "tellegen/sensitivity/combined.h"
 #include "tellegen/sensitivity/fixed_step.h"
 
 namespace tellegen {
 
 RunDerivatives forward_run(const Model& model, const RunRequest& request) {
+  refuse_fmus(model, "derivatives go through equations");
   const MethodTraits& traits = traits_of(request.simulation.method);
   if (traits.formula != MethodTraits::Formula::none) return fixed_forward_run(model, request);
   return traits.steps == MethodTraits::Steps::variable ? adaptive_forward_run(model, request)
@@ -15,6 +17,7 @@ RunDerivatives forward_run(const Model& model, const RunRequest& request) {
 }
 
 RunDerivatives adjoint_run(const Model& model, const RunRequest& request) {
+  refuse_fmus(model, "derivatives go through equations");
   const std::string& method = request.simulation.method;
   if (traits_of(method).formula != MethodTraits::Formula::none) return fixed_adjoint_run(model, request);
   throw ModelError(

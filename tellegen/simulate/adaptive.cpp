@@ -49,6 +49,7 @@ AdaptiveRun::AdaptiveRun(const Problem& problem, AdaptiveCompanion* companion)
       outputs_(system_, problem.outputs),
       integrands_(system_, problem.totals),
       held_(problem.initial.held),
+      fmus_(system_, problem.step, problem.options.stop, held_),
       next_(held_.size()),
       samples_taken_(held_.size(), 0),
       state_(problem.initial),
@@ -155,6 +156,7 @@ void AdaptiveRun::set_input(int input, double value) {
 
 bool AdaptiveRun::reach(double to) {
   for (int restarts = 0; t_ < to;) {
+    if (failure_ = fmus_.failure(); !failure_.empty()) return false;
     const double sampling = next_sampling();
     // Where a source jumps is known beforehand: no step is tried across it.
     while (jumps_.next() <= to && !jumps_.jumps()) jumps_.pass();
@@ -282,7 +284,7 @@ bool AdaptiveRun::ends(double t) {
 double AdaptiveRun::next_sampling() const {
   double t = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < held_.size(); ++k)
-    if (const double every = system_.discrete[k].every; every > 0.0)
+    if (const double every = system_.discrete[k].interval(problem_.step); every > 0.0)
       t = std::min(t, every * static_cast<double>(samples_taken_[k] + 1));
   return t;
 }
@@ -316,7 +318,7 @@ bool AdaptiveRun::on_side(double side, std::span<const double> x, std::span<cons
 }
 
 bool AdaptiveRun::is_due(std::size_t discrete, double t, bool sampling) const {
-  const double every = system_.discrete[discrete].every;
+  const double every = system_.discrete[discrete].interval(problem_.step);
   return sampling && every > 0.0 &&
          t >= every * static_cast<double>(samples_taken_[discrete] + 1) * (1 - 1e-12);
 }
@@ -379,6 +381,7 @@ bool AdaptiveRun::event(double t, bool sampling, bool from_outside) {
       }
     }
     any = any || !changed_.empty();
+    if (!changed_.empty()) fmus_.follow(held_);
     if (companion_ && !taken_.empty()) companion_->discrete_changes(taken_, after, t + later);
     if (changed_.empty() && (round > 0 || from_outside)) break;
   }

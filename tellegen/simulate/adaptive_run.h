@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tellegen/simulate/conditions.h"
+#include "tellegen/simulate/fmu_blocks.h"
 #include "tellegen/simulate/integrator.h"
 #include "tellegen/simulate/source_jumps.h"
 #include "tellegen/simulate/sundials.h"
@@ -113,7 +114,9 @@ class AdaptiveRun : public Integrator {
   Conditions conditions_;
   SourceJumps jumps_;
   ColumnFormulas updates_, outputs_, integrands_;
-  std::vector<double> held_, next_;
+  std::vector<double> held_;
+  FmuBlocks fmus_;
+  std::vector<double> next_;
   std::vector<std::int64_t> samples_taken_;
   InitialState state_;
   double t_ = 0.0;

@@ -8,6 +8,7 @@
 
 #include "tellegen/simulate/breakpoints.h"
 #include "tellegen/simulate/discrete.h"
+#include "tellegen/simulate/fmu_blocks.h"
 
 namespace tellegen {
 namespace {
@@ -37,7 +38,10 @@ class AlgebraicRun : public Integrator {
     // Rows alone where nothing remembers what was between them.
     const auto remembers = [](const Discrete& d) { return !d.external; };
     if (std::none_of(system_.discrete.begin(), system_.discrete.end(), remembers)) parts_ = 1;
-    if (problem.record) breakpoints_.emplace(system_, problem.options.stop);
+    part_ = sample / static_cast<double>(parts_);
+    if (problem.record) breakpoints_.emplace(system_, part_, problem.options.stop);
+    fmus_ = std::make_unique<FmuBlocks>(system_, part_, problem.options.stop, held_);
+    tableau_.hold(held_);
     statistics_.unknowns = tableau_.size();
     statistics_.executor = "no states: Newton at every row, interpreted";
   }
@@ -48,7 +52,7 @@ class AlgebraicRun : public Integrator {
       for (std::int64_t part = 1; part <= parts_; ++part) {
         const double share = static_cast<double>(part) / static_cast<double>(parts_);
         const double to = interval * (static_cast<double>(done_) + (part == parts_ ? 1.0 : share));
-        if (reach(to)) continue;
+        if (reach(to) && (part == parts_ || !failed())) continue;
         if (ended_) outputs_.evaluate(state_.x, *ended_, rows);
         count();
         return k;
@@ -56,6 +60,10 @@ class AlgebraicRun : public Integrator {
       ++done_;
       outputs_.evaluate(state_.x, interval * static_cast<double>(done_), rows);
       rows += problem_.outputs.size();
+      if (failed()) {
+        count();
+        return k + 1;
+      }
     }
     count();
     return samples;
@@ -83,7 +91,9 @@ class AlgebraicRun : public Integrator {
   // From state_ to `to`, event by event.
   bool reach(double to) {
     for (int events = 0; t_ < to; ++events) {
-      const double sampling = next_sampling(), end = std::min({to, sampling, next_breakpoint()});
+      // A sampling and a row may be the same instant but for rounding.
+      const double sampling = next_sampling();
+      const double end = std::min(sampling <= to * (1 + 1e-12) ? sampling : to, next_breakpoint());
       double t = end;
       const double from = t_;
       trial_ = state_;
@@ -111,6 +121,7 @@ class AlgebraicRun : public Integrator {
       if (breakpoints_) record(from, t);
       if (changes || t == sampling) {
         if (!settle(t, t == sampling)) return false;
+        failing_ = fmus_->failure();
         if (problem_.stop_event >= 0 && held_[problem_.stop_event] != 0.0) {
           ended_ = t;
           return false;
@@ -118,6 +129,7 @@ class AlgebraicRun : public Integrator {
       }
       std::swap(state_, trial_);
       t_ = t;
+      if (t < to && failed()) return false;
     }
     return true;
   }
@@ -142,6 +154,12 @@ class AlgebraicRun : public Integrator {
       recorded_.evaluate(at.x, t, values);
       return true;
     });
+  }
+
+  // An FMU failed on its way from here: the row here is good.
+  bool failed() {
+    if (!failing_.empty()) failure_ = failing_;
+    return !failing_.empty();
   }
 
   // By Newton from what is known at t_, in parts where that fails, and at last without a guess.
@@ -194,7 +212,7 @@ class AlgebraicRun : public Integrator {
         const Discrete& d = system_.discrete[k];
         if (d.external) continue;
         if (d.every > 0.0) {
-          const double due = d.every * static_cast<double>(samples_taken_[k] + 1);
+          const double due = d.interval(part_) * static_cast<double>(samples_taken_[k] + 1);
           if (!sampling || round > 0 || t < due * (1 - 1e-12)) continue;
           ++samples_taken_[k];
         }
@@ -204,6 +222,7 @@ class AlgebraicRun : public Integrator {
       }
       if (!changed) break;
       if (round > 50) return chatters(t);
+      fmus_->follow(held_);
       tableau_.hold(held_);
       if (!solve(t, trial_)) return false;
     }
@@ -222,8 +241,8 @@ class AlgebraicRun : public Integrator {
   double next_sampling() const {
     double t = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < held_.size(); ++k)
-      if (const double every = system_.discrete[k].every; every > 0.0)
-        t = std::min(t, every * static_cast<double>(samples_taken_[k] + 1));
+      if (system_.discrete[k].every > 0.0)
+        t = std::min(t, system_.discrete[k].interval(part_) * static_cast<double>(samples_taken_[k] + 1));
     return t;
   }
 
@@ -236,11 +255,12 @@ class AlgebraicRun : public Integrator {
   InitialState state_, trial_;              // at t_, and where it may go
   std::vector<double> held_, next_;
   std::vector<std::int64_t> samples_taken_;
+  std::unique_ptr<FmuBlocks> fmus_;
   std::int64_t parts_ = 1, done_ = 0;
-  double t_ = 0.0;
+  double t_ = 0.0, part_ = 0.0;
   std::optional<double> ended_;
   Statistics statistics_;
-  std::string failure_;
+  std::string failure_, failing_;
 };
 
 }  // namespace

@@ -34,8 +34,9 @@ double fastest_sine(std::span<const Expr> expressions, Expr time, const ExprMap<
 
 }  // namespace
 
-Breakpoints::Breakpoints(const EquationSystem& system, double stop)
+Breakpoints::Breakpoints(const EquationSystem& system, double interval, double stop)
     : system_(system),
+      interval_(interval),
       jumps_(system, jump_resolution * stop, stop, true),
       samples_taken_(system.discrete.size(), 0) {
   Pool& pool = *system.model->pool;
@@ -89,7 +90,7 @@ double Breakpoints::next(double t, std::span<const double> held) {
   while (reached(t, jumps_.next())) jumps_.pass();
   double at = std::min(jumps_.next(), next_timed(t, held));
   for (std::size_t k = 0; k < samples_taken_.size(); ++k)
-    if (const double every = system_.discrete[k].every; every > 0.0)
+    if (const double every = system_.discrete[k].interval(interval_); every > 0.0)
       at = std::min(at, every * static_cast<double>(samples_taken_[k] + 1));
   return at;
 }
@@ -98,7 +99,7 @@ bool Breakpoints::jumps(double t) const { return reached(t, jumps_.next()) && ju
 bool Breakpoints::changes(double t) const { return samples(t) || reached(t, timed_next_); }
 
 bool Breakpoints::is_due(std::size_t discrete, double t) const {
-  const double every = system_.discrete[discrete].every;
+  const double every = system_.discrete[discrete].interval(interval_);
   return every > 0.0 && reached(t, every * static_cast<double>(samples_taken_[discrete] + 1));
 }
 

@@ -16,7 +16,7 @@ namespace tellegen {
 
 class Breakpoints {
  public:
-  Breakpoints(const EquationSystem& system, double stop);
+  Breakpoints(const EquationSystem& system, double interval, double stop);  // interval: of rows
   // The first one after t, with discrete variables as they are now held.
   double next(double t, std::span<const double> held);
   bool jumps(double t) const;    // whether a source does at this one
@@ -35,6 +35,7 @@ class Breakpoints {
  private:
   double next_timed(double t, std::span<const double> held);
   const EquationSystem& system_;
+  double interval_;
   SourceJumps jumps_;
   std::vector<std::int64_t> samples_taken_;
   struct Timed {

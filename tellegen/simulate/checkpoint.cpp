@@ -1,6 +1,7 @@
 // A run between two samples, as bytes, and going on from there.
 #include <fmt/format.h>
 
+#include "tellegen/model/fmu_component.h"
 #include "tellegen/numeric/byte_stream.h"
 #include "tellegen/simulate/simulate.h"
 #include "tellegen/symbolic/print.h"
@@ -51,6 +52,7 @@ std::uint64_t fingerprint(const Problem& problem) {
 }  // namespace
 
 std::string Simulation::checkpoint(std::int64_t samples, std::span<const double> last_row) {
+  refuse_fmus(*problem_.system->model, "where it stands cannot be saved");
   Checkpoint parts;
   std::vector<double> row(last_row.begin(), last_row.end());
   parts(samples, row);
@@ -67,6 +69,7 @@ std::string Simulation::checkpoint(std::int64_t samples, std::span<const double>
 }
 
 ResumedRun Simulation::resume(std::string_view bytes) {
+  refuse_fmus(*problem_.system->model, "where it stood cannot be set");
   const auto wrong = [&](std::string code, std::string message, std::string advice) {
     return ModelError({{problem_.system->model->file.string(), 0},
                        std::move(code),

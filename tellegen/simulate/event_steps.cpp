@@ -40,6 +40,7 @@ EventSteps::EventSteps(const Problem& problem, const MethodPlan& plan, StepExecu
       plan_(plan),
       executor_(executor),
       state_(state),
+      fmus_(*problem.system, problem.step, problem.options.stop, state.held),
       begin_(state),
       schedule_(*problem.system, problem.step),
       jumps_(*problem.system, problem.step, problem.options.stop),
@@ -83,7 +84,10 @@ void EventSteps::connect() {
     const auto& values = aside(of(self), which).value[from];
     std::copy(values.begin(), values.end(), of(self).state_.value[age].begin());
   };
-  e.hold = [](void* self) { of(self).executor_.hold(of(self).state_.held); };
+  e.hold = [](void* self) {
+    of(self).fmus_.follow(of(self).state_.held);
+    of(self).executor_.hold(of(self).state_.held);
+  };
   e.update = [](void* self, double t) { of(self).executor_.updates(t, of(self).updates_); };
   e.timed_change = [](void* self, double t) -> int { return of(self).timed_change(t); };
   e.timed_quantities = [](void* self) -> const double* { return of(self).quantities_.data(); };
@@ -167,6 +171,7 @@ bool EventSteps::timed_change(double t) {
 }
 
 StepCode EventSteps::code() const {
+  if (!fmus_.empty()) return {.refused = "'" + fmus_.name() + "' in it is an imported FMU"};
   StepCode code;
   code.events = StepCode::Events{};
   StepCode::Events& e = *code.events;

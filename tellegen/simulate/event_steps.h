@@ -26,6 +26,7 @@
 
 #include "runtime/tellegen_events.h"
 #include "tellegen/simulate/discrete.h"
+#include "tellegen/simulate/fmu_blocks.h"
 #include "tellegen/simulate/integrator.h"
 #include "tellegen/simulate/scheme.h"
 #include "tellegen/simulate/source_jumps.h"
@@ -74,6 +75,8 @@ class EventSteps {
   std::int64_t next_due() const { return tellegen_events_due(&events_); }
   std::string chatter() const { return chatter_text(*problem_.system, events_.schedule); }
   std::int64_t events() const { return now_.events; }
+  bool has_fmus() const { return !fmus_.empty(); }
+  const std::string& failure() const { return fmus_.failure(); }  // after update(); empty: none
   std::optional<double> ended() const {
     return now_.ended ? std::optional(now_.ended_at) : std::optional<double>();
   }
@@ -115,6 +118,7 @@ class EventSteps {
   const MethodPlan& plan_;
   StepExecutor& executor_;
   StepState& state_;
+  FmuBlocks fmus_;  // before anybody looks at the state: they write what is held from the first step on
   StepState begin_;
   Schedule schedule_;
   SourceJumps jumps_;

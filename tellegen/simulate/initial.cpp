@@ -10,6 +10,7 @@
 #include "tellegen/equations/explain.h"
 #include "tellegen/numeric/null_space.h"
 #include "tellegen/simulate/discrete.h"
+#include "tellegen/simulate/fmu_blocks.h"
 #include "tellegen/simulate/given_start.h"
 #include "tellegen/simulate/solution_afresh.h"
 
@@ -755,6 +756,14 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
   std::vector<double> held(tableau.held().begin(), tableau.held().end()), next(held.size());
   bool sampled = false;
   std::vector<double> x_sampled;
+  // Imported FMUs begin with the inputs that their own outputs lead to; where both go round in a circle, with
+  // what that has come to.
+  constexpr std::size_t fmu_rounds = 20;
+  FmuBlocks fmus(system);
+  if (!fmus.empty()) {
+    fmus.initialize(held, held);
+    tableau.hold(held);
+  }
   // Each round settles at least one variable, unless they drive each other in a circle. Those with a sample
   // time are taken over once and together, when the others have settled: a sampled sum must not add up twice.
   for (std::size_t round = 0;; ++round) {
@@ -781,6 +790,7 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
       taken = take(true);
       x_sampled = state.x;
     }
+    if (sampled && round < fmu_rounds) fmus.initialize(next, taken);
     if (taken == held) {
       state.held = std::move(held);
       state.x_sampled = std::move(x_sampled);

@@ -101,6 +101,7 @@ std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
       }
       // Only now: outputs still belong to the formula of this step.
       if (options_.events) events_.update(statistics_.steps, t);
+      if (failure_ = events_.failure(); !failure_.empty()) return sample + (k + 1 == problem_.stride ? 1 : 0);
     }
     failure_ = not_finite(problem_, rows, problem_.step * static_cast<double>(statistics_.steps));
     if (!failure_.empty()) return sample;

@@ -27,6 +27,7 @@
 #include "tellegen/program/batch.h"
 #include "tellegen/program/rk4_loop.h"
 #include "tellegen/simulate/event_steps.h"
+#include "tellegen/simulate/fmu_blocks.h"
 #include "tellegen/simulate/minimal_problem.h"
 #include "tellegen/simulate/source_jumps.h"
 #include "tellegen/symbolic/common.h"
@@ -59,6 +60,7 @@ class IteratedRk4 : public Integrator {
         jumps_(*full.system, minimal_.problem.step, minimal_.problem.options.stop),
         batch_(make_batch()),
         held_(minimal_.problem.initial.held),
+        fmus_(minimal_.system, minimal_.problem.step, minimal_.problem.options.stop, held_),
         updates_(held_.size()) {
     z_.assign(minimal_.problem.initial.x.begin(),
               minimal_.problem.initial.x.begin() + static_cast<long>(states_));
@@ -107,6 +109,7 @@ class IteratedRk4 : public Integrator {
           return sample;
         }
         take_updates(statistics_.steps);
+        if (failure_ = fmus_.failure(); !failure_.empty()) return sample + (k + 1 == problem.stride ? 1 : 0);
       }
       if (schedule_.empty() && !write_row(h * static_cast<double>(statistics_.steps), rows)) return sample;
       rows += problem.outputs.size();
@@ -215,6 +218,7 @@ class IteratedRk4 : public Integrator {
   }
   bool take_updates(std::int64_t index) {
     if (!schedule_.take(index, updates_, held_)) return false;
+    fmus_.follow(held_);
     for (std::size_t i = 0; i < held_.size(); ++i) hold(i);
     batch_.run(0, nullptr);
     ++statistics_.events;
@@ -342,7 +346,9 @@ class IteratedRk4 : public Integrator {
   Schedule schedule_;
   SourceJumps jumps_;
   Batch batch_;
-  std::vector<double> held_, updates_;
+  std::vector<double> held_;
+  FmuBlocks fmus_;
+  std::vector<double> updates_;
   std::vector<double> z_, begin_, stage_, slope_[4];
   Eigen::VectorXd w_, residual_, change_;
   Eigen::MatrixXd jacobian_;
@@ -468,6 +474,7 @@ class ExplicitRk4 : public Integrator {
       }
       if (schedule_.empty() || ended_) continue;
       if (!control_.stopped) take_updates(control_.index);
+      if (!fmus_.failure().empty()) break;
     }
     if (control_.stopped && !ended_) ended_ = control_.step * static_cast<double>(control_.index);
     const auto width = static_cast<std::int64_t>(problem.outputs.size());
@@ -480,6 +487,7 @@ class ExplicitRk4 : public Integrator {
           "; rk4 is explicit, the step is too long for the fastest part of the model" + stable_step_text();
       return row;
     }
+    if (failure_.empty()) failure_ = fmus_.failure();
     return done;
   }
 
@@ -534,6 +542,7 @@ class ExplicitRk4 : public Integrator {
         schedule_(minimal_->system, minimal_->problem.step),
         jumps_(*minimal_->full, minimal_->problem.step, minimal_->problem.options.stop),
         held_(minimal_->problem.initial.held),
+        fmus_(minimal_->system, minimal_->problem.step, minimal_->problem.options.stop, held_),
         updates_(held_.size()),
         held_registers_(built.held),
         update_registers_(built.updates),
@@ -661,6 +670,7 @@ class ExplicitRk4 : public Integrator {
   bool take_updates(std::int64_t index) {
     for (std::size_t k = 0; k < updates_.size(); ++k) updates_[k] = loop_.registers()[update_registers_[k]];
     if (!schedule_.take(index, updates_, held_)) return false;
+    fmus_.follow(held_);
     ++events_;
     hold();
     return true;
@@ -877,7 +887,9 @@ class ExplicitRk4 : public Integrator {
   std::size_t iterated_;
   Schedule schedule_;
   SourceJumps jumps_;
-  std::vector<double> held_, updates_;
+  std::vector<double> held_;
+  FmuBlocks fmus_;
+  std::vector<double> updates_;
   std::vector<std::int32_t> held_registers_, update_registers_;
   Rk4Loop loop_;
   Rk4Control control_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "tellegen/equations/renumber.h"
 #include "tellegen/graph/faults.h"
@@ -13,6 +14,7 @@
 #include "tellegen/model/units.h"
 #include "tellegen/simulate/algebraic.h"
 #include "tellegen/simulate/denormals.h"
+#include "tellegen/simulate/fmu_blocks.h"
 #include "tellegen/simulate/stop.h"
 #include "tellegen/symbolic/nearest.h"
 
@@ -53,6 +55,8 @@ std::vector<OutputColumn> default_outputs(const EquationSystem& system, bool all
       const int owner = owner_of(system, c).component;
       if (owner >= 0 && is_observer(model.kinds[model.components[owner].kind])) continue;
       const std::string name = column_name(system, c);
+      if (name.find('~') != std::string::npos)
+        continue;  // of an imported FMU, and none that a file could name
       columns.push_back({name, column_unit(system, c), model.pool->symbol(name)});
     }
   return columns;
@@ -303,7 +307,10 @@ SimulationResult Simulation::run(const Progress& progress) {
     if (progress) progress(static_cast<double>(done) / static_cast<double>(samples));
     if (finished < wanted) {
       result.failure = integrator_->failure();
-      if (result.failure.empty()) result.ended = integrator_->ended();
+      if (result.failure.find(ended_by_fmu) != std::string::npos)
+        result.note = std::exchange(result.failure, {});
+      else if (result.failure.empty())
+        result.ended = integrator_->ended();
       break;
     }
   }

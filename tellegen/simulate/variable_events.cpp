@@ -94,6 +94,7 @@ bool VariableRun::take_over(Due due, bool& changed) {
     changed = true;
   }
   if (!changed) return false;
+  fmus_.follow(held_);
   stage_->hold(held_);
   breakpoints_.held_changed();
   return problem_.stop_event >= 0 && held_[problem_.stop_event] != 0.0;

@@ -79,7 +79,7 @@ VariableRun::VariableRun(const Problem& problem)
       system_(*problem.system),
       interval_(problem.step * static_cast<double>(problem.stride)),
       stop_(end_of(problem, interval_)),
-      breakpoints_(system_, std::min(stop_, 1e6 * interval_)),
+      breakpoints_(system_, interval_, std::min(stop_, 1e6 * interval_)),
       formulas_(with_quantities(problem)),
       width_(problem.outputs.size()),
       first_quantity_(width_ + problem.recorded.size()),
@@ -87,7 +87,9 @@ VariableRun::VariableRun(const Problem& problem)
       controlled_(system_.rates.size()),
       jumps_(equations_jump(system_)),
       held_(problem.initial.held),
+      fmus_(system_, interval_, problem.options.stop, held_),
       next_(held_.size()) {
+  if (!fmus_.empty()) stage_->hold(held_);
   count_ = controlled_ + (stage_->keeps_totals() ? problem.totals.size() : 0);
   for (Vector* v : {&x_, &rate_, &before_, &after_, &history_, &work_, &peak_, &floor_, &rounded_})
     v->assign(count_, 0.0);
@@ -460,6 +462,8 @@ std::int64_t VariableRun::advance(std::int64_t samples, double* rows) {
     if (rows_ == last || !failure_.empty()) break;
     if (pending_ != Pending::nothing) {
       if (!begin_anew()) break;
+    } else if (!fmus_.failure().empty()) {
+      failure_ = fmus_.failure();
     } else if (compile_where_it_pays(), look_for_progress(); step()) {
       const bool event = changing_stage_ > 0 && t_ > rest_until_ && find_event();
       if (followed_.active() && length_ > 0.0) follow(event);

@@ -8,6 +8,7 @@
 
 #include "tellegen/simulate/breakpoints.h"
 #include "tellegen/simulate/esdirk.h"
+#include "tellegen/simulate/fmu_blocks.h"
 #include "tellegen/simulate/followed_totals.h"
 #include "tellegen/simulate/implicit_stage.h"
 #include "tellegen/simulate/solution_afresh.h"
@@ -102,6 +103,7 @@ class VariableRun : public Integrator {
   bool row_known_ = false;  // row_ is of a jump, at row_time_
   double row_time_ = 0.0;
 
+  FmuBlocks fmus_;
   FollowedTotals followed_;
   Vector history_, work_, guessed_, next_, low_, high_;
   std::unique_ptr<Tableau> tableau_;  // for what Newton cannot find from where it is

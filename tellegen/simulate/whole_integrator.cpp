@@ -59,6 +59,7 @@ void WholeIntegrator::begin() {
 
 bool WholeIntegrator::restart() {
   if (!problem_.totals.empty()) return false;  // nobody asks for it
+  if (events_->has_fmus()) return false;       // they begin anew, with the numbers of a model just read
   state_ = start_with_totals(network_, problem_);
   // When sources jump follows from numbers too.
   const bool had_events = !events_->empty();
@@ -171,7 +172,8 @@ bool WholeIntegrator::run_with_events(std::int64_t steps) {
       if (events_->ended()) return true;
       row_ = aside_.data();
       events_->update(control_.index, to);
-      failure_.clear();
+      failure_ = events_->failure();
+      if (!failure_.empty()) return false;
       continue;
     }
     if (events_->restarting()) {
@@ -196,7 +198,8 @@ bool WholeIntegrator::run_with_events(std::int64_t steps) {
     }
     row_ = aside_.data();
     events_->update(control_.index, t);
-    failure_.clear();  // what only looked ahead may fail
+    failure_ = events_->failure();  // what only looked ahead may fail
+    if (!failure_.empty()) return false;
   }
   return true;
 }
