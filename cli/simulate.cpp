@@ -1,6 +1,6 @@
 // tellegen simulate: a model file in; a table, CSV, HDF5, plot, JSON out.
-#include "tellegen/model/fmu_component.h"
 #include "tellegen/simulate/simulate.h"
+#include "tellegen/model/fmu_component.h"
 
 #include <fmt/format.h>
 

@@ -73,8 +73,8 @@ struct Problem {
   // t, and their values at the start. They drive nothing, so the solution is the same to the last bit.
   std::vector<Expr> totals;
   std::vector<double> totals_start;
-  std::size_t followed_outputs = 0;      // the last so many outputs, wanted only in rows that are followed
-  std::vector<Expr> recorded{};          // in column symbols and t
+  std::size_t followed_outputs = 0;     // the last so many outputs, wanted only in rows that are followed
+  std::vector<Expr> recorded{};         // in column symbols and t
   std::shared_ptr<RunCurves> record{};  // of these; null: there are none
   Expr stored{}, exchanged{};  // the energy they account for, and a power to measure them by: see balance.h
   SimulationOptions options;

@@ -34,7 +34,7 @@ struct SimulationResult {
   std::string failure;                     // empty: finished; otherwise why it stopped, rows so far are good
   std::string note;                        // what else should be said, where anything
   std::optional<EnergyBalance> balance{};  // with SimulationOptions::balance
-  std::shared_ptr<RunCurves> record{};    // with SimulationOptions::recorded
+  std::shared_ptr<RunCurves> record{};     // with SimulationOptions::recorded
   std::vector<std::string> warnings() const;  // all of them
   std::string brief() const;                  // one line
 };
