@@ -241,30 +241,25 @@ void Translation::read_fourier(const Card& card) {
   result_.analyses.fourier.push_back(std::move(spec));
 }
 
-// Of the netlist, where what is wrong is a fault; of .control blocks, whose scripts have more than Tellegen
-// follows, where it is a note.
+// A measure of what the circuit does not have (power of an element, a device's own variables) is left out
+// with a note: the circuit itself is no worse for it. What is written wrongly is a fault; not so in .control
+// blocks, whose scripts have more than Tellegen follows.
 void Translation::read_measures() {
-  const auto read = [&](const Card& card) {
+  const auto read = [&](const Card& card, bool script) {
     const std::string word = card.text.substr(0, card.text.find_first_of(" \t"));
-    return word.find("four") != std::string::npos ? read_fourier(card) : read_measure(card);
+    if (script && word != "meas" && word != "measure" && word != "fourier") return;
+    try {
+      word.find("four") != std::string::npos ? read_fourier(card) : read_measure(card);
+    } catch (const ModelError& error) {
+      const Fault& fault = error.faults().front();
+      if (script || fault.code == "T505" || fault.code == "T506")
+        note(card.place, fmt::format("'{}' is not taken: {}", card.text, fault.message));
+      else
+        faults_.add(error);
+    }
   };
-  for (const Card& card : measure_cards_) {
-    try {
-      read(card);
-    } catch (const ModelError& error) {
-      faults_.add(error);
-    }
-  }
-  for (const Card& card : cards_.control) {
-    const std::string word = card.text.substr(0, card.text.find_first_of(" \t"));
-    if (word != "meas" && word != "measure" && word != "fourier") continue;
-    try {
-      read(card);
-    } catch (const ModelError& error) {
-      note(card.place, fmt::format("'{}' of the .control block is not done: {}", card.text,
-                                   error.faults().front().message));
-    }
-  }
+  for (const Card& card : measure_cards_) read(card, false);
+  for (const Card& card : cards_.control) read(card, true);
   result_.analyses.begin = run_.start.value_or(0.0);
 }
 
