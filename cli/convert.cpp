@@ -20,6 +20,11 @@ namespace {
 std::string from_netlist(const std::string& from) {
   ConvertedNetlist converted = convert_netlist(from);
   for (const std::string& note : converted.notes) fmt::print(stderr, "{}\n", note);
+  const Analyses& asked = converted.analyses;
+  if (!asked.measures.empty() || !asked.fourier.empty() || !asked.steps.empty())
+    fmt::print(stderr,
+               "{}: note: .measure, .four and .step are of the netlist: a model file has none of them\n",
+               from);
   return std::move(converted.toml);
 }
 
