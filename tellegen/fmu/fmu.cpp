@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <mutex>
 
@@ -75,8 +76,6 @@ std::string list(const std::vector<std::string>& words) {
   return text;
 }
 
-std::atomic<int> folders_made = 0;
-
 // An instance of an FMU of which a process can hold one only.
 class OnlyInstance : public FmuInstance {
  public:
@@ -127,8 +126,9 @@ struct FmuFile::Unpacked {
           found.empty() && has(name))
         found = name;
     if (found.empty()) throw FmuError(no_code(names, d));
-    folder = fs::temp_directory_path() / fmt::format("tellegen-fmu-{}-{}", getpid(), ++folders_made);
-    fs::create_directories(folder);
+    std::string name_of_folder = (fs::temp_directory_path() / "tellegen-fmu-XXXXXX").string();
+    if (!mkdtemp(name_of_folder.data())) throw FmuError("there is no folder to unpack it to");
+    folder = name_of_folder;
     for (const std::string& name : names) {
       const fs::path target = folder / fs::path(name).lexically_normal();
       const fs::path inside = target.lexically_relative(folder);
