@@ -8,7 +8,7 @@ namespace tellegen {
 namespace {
 
 constexpr int most_solutions = 80;       // in one step
-constexpr double most_numbers = 1e8;     // in memory
+constexpr double most_numbers = 2e7;     // in memory
 constexpr double smallest_range = 1e-9;  // of a curve's magnitude: below it there is rounding
 constexpr double shortest_panel = 1e-6;  // of a step
 constexpr double smooth_rows = 0.02;     // fourth difference over the range of five rows
