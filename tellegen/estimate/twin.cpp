@@ -444,12 +444,12 @@ std::string Twin::checkpoint() {
   out.numbers(first_inputs_);
   out.put(start_), out.put(row_), out.put(gone_log_likelihood_);
   const Belief now = filter_->save();
-  out.vector(now.x), out.matrix(now.p), out.vector(plant_->algebraic());
-  out.vector(filter_->process_noise());
+  out.matrix(now.x), out.matrix(now.p), out.matrix(plant_->algebraic());
+  out.matrix(filter_->process_noise());
   out.put(static_cast<std::uint64_t>(moments_.size()));
   for (const Moment& m : moments_) {
     out.put(m.row), out.put(m.log_likelihood);
-    out.vector(m.belief.x), out.matrix(m.belief.p), out.vector(m.algebraic);
+    out.matrix(m.belief.x), out.matrix(m.belief.p), out.matrix(m.algebraic);
     out.numbers(m.readings), out.numbers(m.inputs);
     out.text({m.counted.data(), m.counted.size()});
   }
@@ -500,13 +500,13 @@ void Twin::restore(std::string_view bytes) {
   in.get(start_), in.get(row_), in.get(gone_log_likelihood_);
   Belief now;
   Vector algebraic, noise;
-  in.vector(now.x), in.matrix(now.p), in.vector(algebraic), in.vector(noise);
+  in.matrix(now.x), in.matrix(now.p), in.matrix(algebraic), in.matrix(noise);
   std::uint64_t count = 0;
   in.get(count);
   for (std::uint64_t k = 0; k < count && in.good(); ++k) {
     Moment& m = moments_.emplace_back();
     in.get(m.row), in.get(m.log_likelihood);
-    in.vector(m.belief.x), in.matrix(m.belief.p), in.vector(m.algebraic);
+    in.matrix(m.belief.x), in.matrix(m.belief.p), in.matrix(m.algebraic);
     in.numbers(m.readings), in.numbers(m.inputs);
     in.characters(m.counted);
   }

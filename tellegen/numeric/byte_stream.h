@@ -3,7 +3,6 @@
 //   seal: magic (8), version (4), fingerprint (8), size of the payload (8), payload, its hash (8)
 #pragma once
 
-#include <Eigen/Core>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +14,13 @@
 namespace tellegen {
 
 static_assert(std::endian::native == std::endian::little);
+
+// Of Eigen, which is not included here: public headers include this one.
+template <class T>
+concept MatrixOfNumbers = requires(T m) {
+  m.resize(m.rows(), m.cols());
+  m.data()[0] + 1.0;
+};
 
 // FNV-1a, 64 bits.
 class Fingerprint {
@@ -48,8 +54,8 @@ class ByteWriter {
   void numbers(const std::vector<double>& list) {
     text({reinterpret_cast<const char*>(list.data()), list.size() * sizeof(double)});
   }
-  void vector(const Eigen::VectorXd& v) { matrix(v); }
-  void matrix(const Eigen::MatrixXd& m) {
+  template <MatrixOfNumbers Matrix>
+  void matrix(const Matrix& m) {
     put(static_cast<std::uint64_t>(m.rows()));
     put(static_cast<std::uint64_t>(m.cols()));
     bytes_.append(reinterpret_cast<const char*>(m.data()),
@@ -93,17 +99,15 @@ class ByteReader {
       std::memcpy(into.data(), from, into.size() * sizeof(double));
     }
   }
-  void vector(Eigen::VectorXd& into) {
-    Eigen::MatrixXd m;
-    matrix(m);
-    into = m.cols() == 1 ? Eigen::VectorXd(m.col(0)) : Eigen::VectorXd();
-  }
-  void matrix(Eigen::MatrixXd& into) {
+  template <MatrixOfNumbers Matrix>
+  void matrix(Matrix& into) {
     std::uint64_t rows = 0, columns = 0;
     get(rows), get(columns);
     if (rows > 1'000'000'000 || columns > 1'000'000'000) good_ = false;
+    if constexpr (Matrix::ColsAtCompileTime == 1)
+      if (columns != 1) good_ = false;
     if (const char* from = take(rows * columns * sizeof(double))) {
-      into.resize(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns));
+      into.resize(static_cast<std::ptrdiff_t>(rows), static_cast<std::ptrdiff_t>(columns));
       std::memcpy(into.data(), from, rows * columns * sizeof(double));
     }
   }
@@ -154,8 +158,10 @@ class Checkpoint {
     for (T& value : list) part(value);
   }
   void part(std::string& text) { reading_ ? in_.text(text) : out_.text(text); }
-  void part(Eigen::VectorXd& v) { reading_ ? in_.vector(v) : out_.vector(v); }
-  void part(Eigen::MatrixXd& m) { reading_ ? in_.matrix(m) : out_.matrix(m); }
+  template <MatrixOfNumbers Matrix>
+  void part(Matrix& m) {
+    reading_ ? in_.matrix(m) : out_.matrix(m);
+  }
   ByteWriter out_;
   ByteReader in_{{}};
   bool reading_ = false;
