@@ -54,7 +54,8 @@ void Translation::check_no_measures(const Formula& formula, const std::string& t
     const Expr parsed = parse(pool, formula.text);
     symbols = symbols_of(std::span(&parsed, 1));
     for (const auto& [name, symbol] : names_.measures)
-      if (std::any_of(symbols.begin(), symbols.end(), [&](Expr s) { return s.name() == symbol; }))
+      if (std::any_of(symbols.begin(), symbols.end(),
+                      [&wanted = symbol](Expr s) { return s.name() == wanted; }))
         throw netlist_fault(
             place, "T508",
             fmt::format("'{}' is a signal, and '{}' is known only when the run has ended", text, name),
