@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tellegen/model/fmu_component.h"
+#include "tellegen/model/reading.h"
 #include "tellegen/results/table.h"
 
 namespace tellegen {
@@ -24,9 +25,8 @@ std::string start_of(const FmuVariable& v, std::size_t element) {
 }
 
 std::string platforms_of(const FmuUse& use) {
-  std::string all;
-  for (const std::string& platform : use.file->platforms()) all += (all.empty() ? "" : ", ") + platform;
-  return all.empty() ? "none" : all;
+  const auto all = use.file->platforms();
+  return all.empty() ? "none" : joined(all);
 }
 
 // Local variables are left out: nothing here can see them.

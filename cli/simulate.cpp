@@ -1,6 +1,5 @@
 // tellegen simulate: a model file in; a table, CSV, HDF5, plot, JSON out.
 #include "tellegen/simulate/simulate.h"
-#include "tellegen/model/fmu_component.h"
 
 #include <fmt/format.h>
 
@@ -19,6 +18,7 @@
 #include "cli/report.h"
 #include "cli/streamed_run.h"
 #include "cli/text.h"
+#include "tellegen/model/fmu_component.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/plot.h"
@@ -304,8 +304,7 @@ void simulate(const SimulateRequest& request) {
   Model model = read_model_file(request.file, reading, &analyses);
   say_steps(request.file, model, analyses);
   if (request.tolerance > 0.0) model.simulation.tolerance = request.tolerance;
-  if (!request.checkpoint.empty() || !request.resume.empty())
-    refuse_fmus(model, "where it stands cannot be saved");
+  if (is_saved(request)) refuse_fmus(model, "where it stands cannot be saved");
   const std::vector<std::string> external = make_external(request.realtime, model);
   RunReport report{model.name, request.file, complete_options(model, given), {}, {}, {}, {}, {}, {}};
   if (traits_of(report.options.method).steps == MethodTraits::Steps::variable && !model.simulation.tolerance)

@@ -69,10 +69,9 @@ StreamedRun run_streamed(Simulation& simulation, const fs::path& path, const Pro
   const std::size_t width = result.names.size();
   std::optional<CsvStream> csv;
   std::optional<Hdf5Stream> hdf5;
-  if (path.empty()) {
-  } else if (is_hdf5(path))
+  if (is_hdf5(path))
     hdf5.emplace(path, result.names, result.units);
-  else
+  else if (!path.empty())
     csv.emplace(path, result.names, result.units);
 
   const Conversion to_unit(simulation.outputs());

@@ -249,24 +249,32 @@ class Condenser {
   }
 
   // What rounding may leave of an expression that is zero: to first order, what its parts bring and what
-  // adding them up does.
+  // adding them up does. `brought`: by symbols.
   static double rounding_of(Expr e, const ExprMap<double>& at, const ExprMap<double>& brought) {
     constexpr double eps = std::numeric_limits<double>::epsilon();
-    if (e.is_number()) return 0.0;
-    if (e.is_symbol()) {
-      const auto known = brought.find(e);
-      return known == brought.end() ? 0.0 : known->second;
+    struct Part {
+      double value = 0.0, rounding = 0.0;
+    };
+    ExprMap<Part> parts;
+    for (Expr node : nodes_of(std::span(&e, 1))) {  // children first
+      Part& part = parts[node];
+      const bool sum = node.op() == Op::add, leaf = node.is_number() || node.is_symbol();
+      if (!sum) part.value = evaluate(node, at);
+      if (leaf) {
+        if (const auto known = brought.find(node); known != brought.end()) part.rounding = known->second;
+        continue;
+      }
+      for (Expr child : node.args()) {
+        const Part& own = parts.at(child);
+        const double size = std::abs(own.value);
+        if (sum)
+          part.value += own.value, part.rounding += own.rounding + eps * size;
+        else if (size > 0.0)
+          part.rounding += std::abs(part.value) * (own.rounding / size);
+      }
+      part.rounding += eps * std::abs(part.value);
     }
-    const double value = std::abs(evaluate(e, at));
-    double rounding = 0.0;
-    for (Expr part : e.args()) {
-      const double size = std::abs(evaluate(part, at)), own = rounding_of(part, at, brought);
-      if (e.op() == Op::add)
-        rounding += own + eps * size;
-      else if (size > 0.0)
-        rounding += value * (own / size);
-    }
-    return rounding + eps * value;
+    return parts.at(e).rounding;
   }
 
   // Is a coefficient certainly not zero? Numbers and parameters can be looked at; of what changes from

@@ -24,7 +24,7 @@ constexpr std::size_t divergence_window = 200;
 constexpr double divergence_ratio = 100.0;  // of variances
 
 constexpr std::string_view checkpoint_magic = "TLGNTWIN";
-constexpr std::uint32_t checkpoint_version = 1;
+constexpr std::uint32_t checkpoint_version = 2;
 
 }  // namespace
 
@@ -438,58 +438,52 @@ std::uint64_t Twin::fingerprint() {
   return *fingerprint_;
 }
 
+// Everything but what the filter carries, which is made anew when it is read.
+void Twin::keep(Checkpoint& parts) {
+  parts(start_, row_, gone_log_likelihood_);
+  auto moments = static_cast<std::uint64_t>(moments_.size());
+  parts(moments);
+  for (std::uint64_t k = 0; k < moments && parts.reading_goes_on(); ++k) {
+    if (parts.reading()) moments_.emplace_back();
+    Moment& m = moments_[k];
+    parts(m.row, m.log_likelihood, m.belief.x, m.belief.p, m.algebraic, m.readings, m.inputs, m.counted);
+  }
+  for (ReadingCheck& check : checks_) {
+    ReadingCheck::State state = check.state();
+    parts(state);
+    check.set_state(state);
+  }
+  for (Recent& r : recent_) parts(r.squares, r.next, r.sum);
+  parts(counts_.rows, counts_.late, counts_.too_late, counts_.duplicate, counts_.beside, counts_.empty,
+        counts_.out_of_range, counts_.stuck);
+  parts(innovations_.value, innovations_.variance, innovations_.refused, innovations_.log_likelihood);
+  parts(failure_, diverged_);
+}
+
 std::string Twin::checkpoint() {
   catch_up();
-  ByteWriter out;
-  out.numbers(first_inputs_);
-  out.put(start_), out.put(row_), out.put(gone_log_likelihood_);
-  const Belief now = filter_->save();
-  out.matrix(now.x), out.matrix(now.p), out.matrix(plant_->algebraic());
-  out.matrix(filter_->process_noise());
-  out.put(static_cast<std::uint64_t>(moments_.size()));
-  for (const Moment& m : moments_) {
-    out.put(m.row), out.put(m.log_likelihood);
-    out.matrix(m.belief.x), out.matrix(m.belief.p), out.matrix(m.algebraic);
-    out.numbers(m.readings), out.numbers(m.inputs);
-    out.text({m.counted.data(), m.counted.size()});
-  }
-  for (const ReadingCheck& check : checks_) out.put(check.state());
-  for (const Recent& r : recent_) {
-    out.numbers(r.squares);
-    out.put(static_cast<std::uint64_t>(r.next)), out.put(r.sum);
-  }
-  for (std::int64_t count :
-       {counts_.rows, counts_.late, counts_.too_late, counts_.duplicate, counts_.beside, counts_.empty})
-    out.put(count);
-  for (std::size_t s = 0; s < checks_.size(); ++s)
-    out.put(counts_.out_of_range[s]), out.put(counts_.stuck[s]);
-  out.numbers(innovations_.value), out.numbers(innovations_.variance);
-  out.text({innovations_.refused.data(), innovations_.refused.size()});
-  out.put(innovations_.log_likelihood);
-  out.text(failure_);
-  out.put(static_cast<std::uint64_t>(diverged_));
-  return sealed(checkpoint_magic, checkpoint_version, fingerprint(), out.bytes());
+  Checkpoint parts;
+  Belief now = filter_->save();
+  Vector algebraic = plant_->algebraic(), noise = filter_->process_noise();
+  parts(first_inputs_, now.x, now.p, algebraic, noise);
+  keep(parts);
+  return sealed(checkpoint_magic, checkpoint_version, fingerprint(), parts.bytes());
 }
 
 void Twin::restore(std::string_view bytes) {
   const Place place{original_.file.string(), 0};
-  const Sealed seal = unsealed(checkpoint_magic, bytes);
+  const Sealed seal = unsealed(checkpoint_magic, checkpoint_version, bytes);
   const auto wrong = [&](std::string_view code, std::string message, std::string advice) {
     return ModelError({place, std::string(code), std::move(message), {std::move(advice)}});
   };
   if (!seal.problem.empty())
     throw wrong("T631", "the checkpoint cannot be used: " + seal.problem, "begin anew without it");
-  if (seal.version != checkpoint_version)
-    throw wrong("T631",
-                fmt::format("the checkpoint is of version {}, and this program writes {}", seal.version,
-                            checkpoint_version),
-                "continue it with the program that wrote it, or begin anew");
-  ByteReader in(seal.payload);
+  Checkpoint parts(seal.payload);
   std::vector<double> first;
-  in.numbers(first);
-  const bool rebuild =
-      in.good() && !first.empty() && first != first_inputs_ && first.size() == options_.inputs.size();
-  if (rebuild) {
+  Belief now;
+  Vector algebraic, noise;
+  parts(first, now.x, now.p, algebraic, noise);
+  if (!first.empty() && first != first_inputs_ && first.size() == options_.inputs.size()) {
     first_inputs_ = first;
     build(begun_with(original_, options_.inputs, first));
   }
@@ -497,42 +491,8 @@ void Twin::restore(std::string_view bytes) {
     throw wrong("T632", "the checkpoint is of another model, estimator or step",
                 "continue with the model file and the options of the run that wrote it");
   begin();
-  in.get(start_), in.get(row_), in.get(gone_log_likelihood_);
-  Belief now;
-  Vector algebraic, noise;
-  in.matrix(now.x), in.matrix(now.p), in.matrix(algebraic), in.matrix(noise);
-  std::uint64_t count = 0;
-  in.get(count);
-  for (std::uint64_t k = 0; k < count && in.good(); ++k) {
-    Moment& m = moments_.emplace_back();
-    in.get(m.row), in.get(m.log_likelihood);
-    in.matrix(m.belief.x), in.matrix(m.belief.p), in.matrix(m.algebraic);
-    in.numbers(m.readings), in.numbers(m.inputs);
-    in.characters(m.counted);
-  }
-  for (ReadingCheck& check : checks_) {
-    ReadingCheck::State state;
-    in.get(state);
-    check.set_state(state);
-  }
-  for (Recent& r : recent_) {
-    in.numbers(r.squares);
-    std::uint64_t next = 0;
-    in.get(next), in.get(r.sum);
-    r.next = next;
-  }
-  for (std::int64_t* number :
-       {&counts_.rows, &counts_.late, &counts_.too_late, &counts_.duplicate, &counts_.beside, &counts_.empty})
-    in.get(*number);
-  for (std::size_t s = 0; s < checks_.size(); ++s) in.get(counts_.out_of_range[s]), in.get(counts_.stuck[s]);
-  in.numbers(innovations_.value), in.numbers(innovations_.variance);
-  in.characters(innovations_.refused);
-  in.get(innovations_.log_likelihood);
-  in.text(failure_);
-  std::uint64_t diverged = 0;
-  in.get(diverged);
-  diverged_ = diverged != 0;
-  if (!in.good() || !in.at_end())
+  keep(parts);
+  if (!parts.good())
     throw wrong("T631", "the checkpoint cannot be used: it is damaged", "begin anew without it");
   filter_ = entry_.make(*plant_, filter_options_);
   if (noise != filter_->process_noise()) filter_->set_process_noise(noise);

@@ -136,6 +136,7 @@ class Twin {
 
   void build(const Model& model);
   void begin();
+  void keep(class Checkpoint& parts);
   Pushed push_old(std::int64_t row, std::span<const double> readings);
   bool step_to(std::int64_t row);
   Moment& next_moment(std::int64_t row);

@@ -70,12 +70,6 @@ std::vector<std::string> platforms_here(int version) {
   return {tuple, "linux64"};
 }
 
-std::string list(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 // An instance of an FMU of which a process can hold one only.
 class OnlyInstance : public FmuInstance {
  public:
@@ -159,8 +153,8 @@ struct FmuFile::Unpacked {
         there.push_back(platform);
     }
     return fmt::format("it has no code for this machine ({}/{}.so); it has {}",
-                       list(platforms_here(d.version)), d.co_simulation,
-                       !there.empty() ? "code for " + list(there)
+                       fmt::format("{}", fmt::join(platforms_here(d.version), ", ")), d.co_simulation,
+                       !there.empty() ? "code for " + fmt::format("{}", fmt::join(there, ", "))
                        : sources      ? "sources only"
                                       : "no code at all");
   }

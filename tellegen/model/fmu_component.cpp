@@ -72,7 +72,7 @@ class FmuKind {
     every.above = 0.0;
     kind_.parameters.push_back(every);
     sample("~clock", "", pool_.symbol("t"), 0.0);
-    outside("~due", "", 0.0);
+    discrete("~due", "", 0.0);
     each("input", [&](int v, std::size_t e) { add_input(v, e); });
     each("output", [&](int v, std::size_t e) { add_output(v, e); });
     for (const char* causality : {"parameter", "output", "local"})
@@ -117,6 +117,7 @@ class FmuKind {
     return p;
   }
 
+  // Nobody in the model changes it: the FMU does.
   Expr discrete(const std::string& name, const std::string& unit, double start) {
     const auto variable = static_cast<int>(kind_.variables.size());
     kind_.variables.push_back({name, unit, "", pool_.symbol(name)});
@@ -127,9 +128,6 @@ class FmuKind {
     kind_.discrete.push_back(d);
     kind_.equations.push_back({kind_.variables.back().symbol - d.held, name + " is held", 0});
     return d.held;
-  }
-  Expr outside(const std::string& name, const std::string& unit, double start) {
-    return discrete(name, unit, start);
   }
   void sample(const std::string& name, const std::string& unit, Expr update, double start) {
     discrete(name, unit, start);
@@ -150,9 +148,9 @@ class FmuKind {
   void add_output(int v, std::size_t element) {
     std::string unit;
     const FmuSignal s = signal(v, element, unit);
-    const Expr next = outside("~next " + s.name, unit, start(s));
+    const Expr next = discrete("~next " + s.name, unit, start(s));
     if (s.continuous) {
-      const Expr slope = outside("~slope " + s.name, "", 0.0);
+      const Expr slope = discrete("~slope " + s.name, "", 0.0);
       kind_.variables.push_back(
           {s.name, unit, d_.variables[static_cast<std::size_t>(v)].description, pool_.symbol(s.name)});
       const Expr y = next + slope * (pool_.symbol("t") - kind_.discrete[FmuUse::due].held);

@@ -51,9 +51,6 @@ class ByteWriter {
     put(static_cast<std::uint64_t>(text.size()));
     bytes_ += text;
   }
-  void numbers(const std::vector<double>& list) {
-    text({reinterpret_cast<const char*>(list.data()), list.size() * sizeof(double)});
-  }
   template <MatrixOfNumbers Matrix>
   void matrix(const Matrix& m) {
     put(static_cast<std::uint64_t>(m.rows()));
@@ -85,19 +82,6 @@ class ByteReader {
     std::uint64_t size = 0;
     get(size);
     if (const char* from = take(size)) into.assign(from, size);
-  }
-  void characters(std::vector<char>& into) {
-    std::string text_read;
-    text(text_read);
-    into.assign(text_read.begin(), text_read.end());
-  }
-  void numbers(std::vector<double>& into) {
-    std::uint64_t size = 0;
-    get(size);
-    if (const char* from = take(size)) {
-      into.resize(size / sizeof(double));
-      std::memcpy(into.data(), from, into.size() * sizeof(double));
-    }
   }
   template <MatrixOfNumbers Matrix>
   void matrix(Matrix& into) {
@@ -136,6 +120,7 @@ class Checkpoint {
   bool reading() const { return reading_; }
   const std::string& bytes() const { return out_.bytes(); }
   bool good() const { return in_.good() && in_.at_end(); }  // after reading: nothing missing, nothing left
+  bool reading_goes_on() const { return in_.good(); }       // so far nothing is missing
   template <class... Parts>
   void operator()(Parts&... parts) {
     (part(parts), ...);
@@ -178,12 +163,12 @@ inline std::string sealed(std::string_view magic, std::uint32_t version, std::ui
 }
 
 struct Sealed {
-  std::string problem;  // empty: as it was written
+  std::string problem;  // why it cannot be used; empty: it is as it was written
   std::uint32_t version = 0;
   std::uint64_t fingerprint = 0;
   std::string payload;
 };
-inline Sealed unsealed(std::string_view magic, std::string_view bytes) {
+inline Sealed unsealed(std::string_view magic, std::uint32_t version, std::string_view bytes) {
   Sealed seal;
   if (!bytes.starts_with(magic)) {
     seal.problem = "it is none";
@@ -198,6 +183,9 @@ inline Sealed unsealed(std::string_view magic, std::string_view bytes) {
     seal.problem = "it is incomplete";
   else if (!in.at_end() || hash != found.value())
     seal.problem = "it is damaged";
+  else if (seal.version != version)
+    seal.problem = "it is of version " + std::to_string(seal.version) + ", and this program writes " +
+                   std::to_string(version);
   return seal;
 }
 

@@ -76,14 +76,9 @@ ResumedRun Simulation::resume(std::string_view bytes) {
                        std::move(message),
                        {std::move(advice)}});
   };
-  const Sealed seal = unsealed(magic, bytes);
+  const Sealed seal = unsealed(magic, version, bytes);
   if (!seal.problem.empty())
     throw wrong("T631", "the checkpoint cannot be used: " + seal.problem, "begin anew without it");
-  if (seal.version != version)
-    throw wrong(
-        "T631",
-        fmt::format("the checkpoint is of version {}, and this program writes {}", seal.version, version),
-        "continue it with the program that wrote it, or begin anew");
   if (seal.fingerprint != fingerprint(problem_))
     throw wrong(
         "T632", "the checkpoint is of another model, other outputs, another method or step",

@@ -82,12 +82,16 @@ std::vector<double> objective_values(const Model& model, const SampleTask& task,
   return result.values;
 }
 
-// Of the outputs at the end of a run of the model as it now stands, in their units.
-std::vector<double> final_values(Model& model, const SampleTask& task, bool compile) {
+SimulationOptions run_options(Model& model, const SampleTask& task, bool compile) {
   SimulationOptions options = complete_options(model, task.simulation);
   options.compile = compile;
   add_stop_watch(model, options);
-  Simulation simulation(model, options, columns_of(model, task));
+  return options;
+}
+
+// Of the outputs at the end of a run of the model as it now stands, in their units.
+std::vector<double> final_values(Model& model, const SampleTask& task, bool compile) {
+  Simulation simulation(model, run_options(model, task, compile), columns_of(model, task));
   const SimulationResult result = simulation.run();
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   return {result.values.end() - static_cast<std::ptrdiff_t>(result.names.size()), result.values.end()};
@@ -95,9 +99,7 @@ std::vector<double> final_values(Model& model, const SampleTask& task, bool comp
 
 // The measures of a run of the model as it now stands.
 std::vector<double> measured_values(Model& model, const SampleTask& task, bool compile) {
-  SimulationOptions options = complete_options(model, task.simulation);
-  options.compile = compile;
-  add_stop_watch(model, options);
+  SimulationOptions options = run_options(model, task, compile);
   const Measurement measurement(model, *task.measures);
   options.recorded = measurement.formulas();
   const SimulationResult result = Simulation(model, options, {}).run();
