@@ -10,7 +10,7 @@
 //
 // The .cir file beside it is the same mistake as a netlist: `* says:` is what ngspice says to it, `* so:`
 // what it then does. docs/faults.md is the table of both; TELLEGEN_WRITE_DOCS=1
-// build-test/tests/broken_models_test writes it.
+// build/tests/broken_models_test writes it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -165,7 +165,7 @@ TEST(BrokenModels, ThePageShowsThemAll) {
   const std::string expected = faults_page();
   if (std::getenv("TELLEGEN_WRITE_DOCS")) put(root / "docs/faults.md", expected);
   EXPECT_EQ(get(root / "docs/faults.md"), expected)
-      << "TELLEGEN_WRITE_DOCS=1 build-test/tests/broken_models_test writes it";
+      << "TELLEGEN_WRITE_DOCS=1 build/tests/broken_models_test writes it";
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 //   for the rest
 //                                                           of a line, or for any number of lines
 //
-// docs/library.md is written by this test: TELLEGEN_WRITE_DOCS=1 build-test/tests/docs_test
+// docs/library.md is written by this test: TELLEGEN_WRITE_DOCS=1 build/tests/docs_test
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -146,7 +146,7 @@ TEST(Docs, library_shows_every_kind_as_its_file_has_it) {
       << "docs/library.md:" << is - are.begin() + 1 << ": " << (is == are.end() ? "(end)" : *is)
       << "\nshould be\n"
       << (must == should.end() ? "(end)" : *must)
-      << "\nTELLEGEN_WRITE_DOCS=1 build-test/tests/docs_test writes it";
+      << "\nTELLEGEN_WRITE_DOCS=1 build/tests/docs_test writes it";
 }
 
 // Examples.
