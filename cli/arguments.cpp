@@ -104,7 +104,7 @@ std::vector<std::string> split_list(const std::string& text) {
   int depth = 0;
   std::size_t first = 0;
   for (std::size_t k = 0; k <= text.size(); ++k) {
-    if (k < text.size()) depth += (text[k] == '(') - (text[k] == ')');
+    if (k < text.size()) depth += (text[k] == '(' || text[k] == '[') - (text[k] == ')' || text[k] == ']');
     if (k < text.size() && (text[k] != ',' || depth > 0)) continue;
     if (const auto item = trimmed(std::string_view(text).substr(first, k - first)); !item.empty())
       items.emplace_back(item);

@@ -30,7 +30,7 @@ void check_choice(const OptionName& name, const std::string& value, const std::v
 // "R1=2ohm" -> R1, 2ohm
 std::pair<std::string, std::string> read_assignment(const OptionName& name, const std::string& text);
 
-// "n3.v, max(a, b)*2" -> n3.v and max(a, b)*2: cut at commas that stand outside parentheses.
+// "n3.v, max(a, b)*2" -> n3.v and max(a, b)*2: cut at commas that stand outside parentheses and brackets.
 std::vector<std::string> split_list(const std::string& text);
 
 // Before a long run: the name ends in one of these, and a file can be made there.

@@ -11,6 +11,7 @@
 #include "tellegen/estimate/coordinate.h"
 #include "tellegen/estimate/levenberg.h"
 #include "tellegen/estimate/reading_check.h"
+#include "tellegen/estimate/smoothness.h"
 #include "tellegen/estimate/statistics.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
@@ -218,9 +219,24 @@ class Stage {
           point.gradient[k] += residual * by;
           point.normal(k, k) += by * by;
         }
+    add_smoothness(now, inner, point);
     if (!std::isfinite(point.cost) || !point.gradient.allFinite() || !point.normal.allFinite())
       point.failure = "the derivatives of the readings are not finite";
     return point;
+  }
+
+  // What [unknowns] says of the smoothness of tables, as readings of zero.
+  void add_smoothness(const std::vector<double>& now, const Eigen::VectorXd& inner,
+                      SquaresPoint& point) const {
+    for (const SmoothRow& row : smooth_rows(model_, indices())) {
+      double residual = 0.0;
+      for (const auto& [k, weight] : row) residual += weight * now[static_cast<std::size_t>(k)];
+      point.cost += 0.5 * residual * residual;
+      for (const auto& [j, a] : row) {
+        point.gradient[j] += residual * a * inner[j];
+        for (const auto& [k, b] : row) point.normal(j, k) += a * inner[j] * b * inner[k];
+      }
+    }
   }
 
   // The k-th start: the unknowns' own, then anywhere between the bounds; in ratios where these are positive.

@@ -8,6 +8,7 @@
 #include "tellegen/estimate/levenberg.h"
 #include "tellegen/estimate/test_twin.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/model/read.h"
 
 namespace tellegen {
 namespace {
@@ -343,6 +344,54 @@ TEST(Calibrate, a_chi_square_that_chance_does_not_explain_is_a_misfit) {
   one.outputs[record.sensors[1]].noise = 0.8 * *one.outputs[record.sensors[1]].noise;
   EXPECT_NE(calibrate(one, record, stages, interpreted()).stages.front().misfit.find("'S3'"),
             std::string::npos);
+}
+
+// A line and a map from flat starts. No reading reaches the last point of the line; it goes straight on.
+TEST(Calibrate, values_of_tables_that_are_smooth) {
+  const Model truth =
+      read_model_text(R"toml(
+[tables]
+R = { points = [[0, 1], [1, 1.5], [2, 2.2], [3, 3.1], [7, 6.7]], parameters = true }
+G = { axes = [[0, 2, 4], [0, 1.5, 3]], values = [[1, 1.2, 1.1], [1.3, 1.6, 1.4], [1.1, 1.5, 1.6]], parameters = true }
+[components]
+i = { kind = "electrical.current_source", p = "datum", n = "a", I = "1 + 0.5*sin(5*t)" }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = "R(b.v)" }
+c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1.5 }
+g = { kind = "electrical.resistor", p = "b", n = "datum", R = "3*G(t, b.v)" }
+[sensors]
+v = { measures = "a.v", noise = "5 mV" }
+w = { measures = "b.v", noise = "5 mV" }
+[unknowns]
+R = { deviation = 1, smoothness = 0.3 }
+G = { deviation = 1, smoothness = 0.5 }
+[simulation]
+stop = "5 s"
+step = "10 ms"
+)toml",
+                      "test.toml", {.library = TELLEGEN_SOURCE_DIR "/library", .overrides = {}});
+  const Record record = record_of(truth, {"v", "w"}, 10e-3, 501, 3);
+  Model flat = truth;
+  ASSERT_EQ(flat.unknowns.size(), 14u);
+  for (ModelUnknown& unknown : flat.unknowns) unknown.start = 2.0;
+  const CalibrationResult result = calibrate(flat, record, {}, interpreted());
+  const StageResult& stage = result.stages.front();
+  EXPECT_EQ(stage.failure, "");
+  EXPECT_EQ(stage.misfit, "");
+  const auto found = [&](const char* name) {
+    const int parameter = parameters_of(truth, {name}).front();
+    return *std::find_if(stage.parameters.begin(), stage.parameters.end(),
+                         [&](const CalibratedParameter& p) { return p.parameter == parameter; });
+  };
+  for (const CalibratedParameter& p : stage.parameters)
+    EXPECT_NEAR(p.after, truth.parameters[p.parameter].number, 4.0 * p.deviation)
+        << truth.parameters[p.parameter].name;
+  EXPECT_LT(found("R[2]").deviation, 0.01);
+  EXPECT_GT(found("R[5]").deviation, 0.5);
+
+  // Without smoothness nothing is known of that point.
+  for (ParameterTable& table : flat.parameter_tables) table.smoothness.reset();
+  const CalibrationResult open = calibrate(flat, record, {}, interpreted());
+  EXPECT_NE(open.stages.front().failure, "");
 }
 
 }  // namespace

@@ -45,15 +45,10 @@ std::vector<int> sensors_in_data(const Model& model, const DataSource& data) {
 std::vector<int> unknowns_named(Model& model, const std::vector<std::string>& names) {
   std::vector<int> found;
   for (const std::string& name : names) {
-    const int parameter = study_parameter(model, name);
-    const auto known = std::find_if(model.unknowns.begin(), model.unknowns.end(),
-                                    [&](const ModelUnknown& u) { return u.parameter == parameter; });
-    found.push_back(static_cast<int>(known - model.unknowns.begin()));
-    if (known != model.unknowns.end()) continue;
-    ModelUnknown unknown;
-    unknown.parameter = parameter;
-    unknown.place = model.parameters[parameter].place;
-    model.unknowns.push_back(unknown);
+    if (const ParameterTable* whole = find_parameter_table(model, name))
+      for (int parameter : whole->parameters) found.push_back(unknown_of(model, parameter));
+    else
+      found.push_back(unknown_of(model, study_parameter(model, name)));
   }
   return found;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tellegen/estimate/coordinate.h"
+#include "tellegen/estimate/smoothness.h"
 #include "tellegen/model/fmu_component.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/numeric/decompose.h"
@@ -599,6 +600,18 @@ Matrix TwinModel::start_covariance() const {
   Matrix p = Matrix::Zero(static_cast<long>(states_.size()), static_cast<long>(states_.size()));
   for (std::size_t k = 0; k < states_.size(); ++k)
     p(static_cast<long>(k), static_cast<long>(k)) = states_[k].deviation * states_[k].deviation;
+  // Values of a smooth table are wrong together: what one row of smoothness says of them is taken in as a
+  // reading.
+  std::vector<int> parameters(states_.size(), -1);
+  for (std::size_t k = 0; k < states_.size(); ++k)
+    if (const int u = states_[k].unknown; u >= 0 && coordinates_[u] == Coordinate::value)
+      parameters[k] = model().unknowns[augmented_.unknowns[u].unknown].parameter;
+  for (const SmoothRow& row : smooth_rows(model(), parameters)) {
+    Vector h = Vector::Zero(p.rows());
+    for (const auto& [k, factor] : row) h[k] = factor;
+    const Vector gain = p * h;
+    p -= gain * gain.transpose() / (h.dot(gain) + 1.0);
+  }
   return p;
 }
 

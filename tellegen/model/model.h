@@ -167,6 +167,16 @@ struct ModelUnknown {
   Place place;
 };
 
+// A table whose values are parameters. Where they are unknown, `smoothness` is the standard deviation of one
+// from the straight line between its neighbours along an axis.
+struct ParameterTable {
+  std::string name;
+  std::vector<int> parameters;            // the last axis running first
+  std::vector<std::vector<double>> axes;  // one to three
+  std::optional<double> smoothness;
+  Place place;
+};
+
 // [estimate]: which estimator, with which sensors, and what it believes of the states.
 struct ModelEstimation {
   struct State {
@@ -215,6 +225,7 @@ struct Model {
   std::vector<ModelRun> runs;
   std::optional<ModelDesign> design, experiment;
   std::vector<ModelUnknown> unknowns;
+  std::vector<ParameterTable> parameter_tables;
   ModelEstimation estimation;
   std::vector<CalibrationStage> calibration;
   std::vector<ModelPart> mechanism;  // in the order of the file

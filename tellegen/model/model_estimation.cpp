@@ -26,6 +26,9 @@ constexpr std::array<std::pair<std::string_view, Coordinate>, 4> coordinate_word
      {"inverse", Coordinate::inverse},
      {"log", Coordinate::logarithm}}};
 
+const std::vector<std::string_view> unknown_keys{"varies", "coordinate", "start",     "deviation", "between",
+                                                 "walk",   "over",       "frequency", "keep",      "summary"};
+
 // One word out of a list; T161 with the nearest where it is none of them.
 template <class Words, class Meaning>
 void read_word(const Source& at, const Value& table, std::string_view key, const std::string& of,
@@ -140,14 +143,13 @@ void ModelReader::read_reading_limits(int scope, Named& named, std::string_view 
 // Names with a dot (`r1.R`) are tables in tables.
 void ModelReader::read_unknowns(const Value& table, const std::string& prefix) {
   const Source at = source(0);
-  constexpr std::string_view keys[] = {"varies", "coordinate", "start",     "deviation", "between",
-                                       "walk",   "over",       "frequency", "keep",      "summary"};
   for (const Value& entry : table.items) {
     const std::string name = prefix + std::string(entry.key);
     if (!at.is(entry, Value::Type::table, fmt::format("unknown '{}'", name))) continue;
     const bool nested =
         !entry.items.empty() && std::all_of(entry.items.begin(), entry.items.end(), [&](const Value& v) {
-          return v.is_table() && std::find(std::begin(keys), std::end(keys), v.key) == std::end(keys);
+          return v.is_table() &&
+                 std::find(unknown_keys.begin(), unknown_keys.end(), v.key) == unknown_keys.end();
         });
     if (nested)
       read_unknowns(entry, name + ".");
@@ -159,16 +161,19 @@ void ModelReader::read_unknowns(const Value& table, const std::string& prefix) {
 void ModelReader::read_unknown(const Value& entry, const std::string& name) {
   const Source at = source(0);
   const std::string what = fmt::format("unknown '{}'", name);
-  at.known_keys(entry,
-                {"varies", "coordinate", "start", "deviation", "between", "walk", "over", "frequency", "keep",
-                 "summary"},
-                what);
+  if (ParameterTable* table = find_parameter_table(model_, name)) return read_unknown_table(entry, *table);
+  at.known_keys(entry, unknown_keys, what);
   std::optional<std::string_view> bare_unit;
+  const int parameter = studied_parameter(entry, name, bare_unit);
+  if (parameter >= 0) read_unknown_value(entry, what, parameter);
+}
+
+void ModelReader::read_unknown_value(const Value& entry, const std::string& what, int index) {
+  const Source at = source(0);
   ModelUnknown unknown;
   unknown.place = at.document.at(entry);
-  unknown.parameter = studied_parameter(entry, name, bare_unit);
-  if (unknown.parameter < 0) return;
-  const ModelParameter& parameter = model_.parameters[unknown.parameter];
+  unknown.parameter = index;
+  const ModelParameter& parameter = model_.parameters[index];
   if (!parameter.value.is_number()) {
     std::vector<std::string> of;
     for (Expr s : symbols_of(std::span(&parameter.value, 1))) of.push_back(s.name());
@@ -224,23 +229,49 @@ void ModelReader::read_unknown(const Value& entry, const std::string& name) {
   model_.unknowns.push_back(unknown);
 }
 
+// Every value of a table is an unknown of its own.
+void ModelReader::read_unknown_table(const Value& entry, ParameterTable& table) {
+  const std::string what = fmt::format("unknown '{}'", table.name);
+  std::vector<std::string_view> keys = unknown_keys;
+  std::replace(keys.begin(), keys.end(), std::string_view("start"), std::string_view("smoothness"));
+  source(0).known_keys(entry, keys, what);
+  const std::string unit = model_.parameters[table.parameters.front()].unit;
+  table.smoothness = read_number(entry, "smoothness", what, unit, true, 0.0);
+  if (table.smoothness == 0.0)
+    source(0).fault(
+        entry, "T124", fmt::format("'smoothness' of {} must be above 0", what),
+        {"it is the standard deviation of a value from the straight line between its neighbours"});
+  for (int parameter : table.parameters) {
+    if (!faults_.empty()) return;
+    read_unknown_value(entry, fmt::format("unknown '{}'", model_.parameters[parameter].name), parameter);
+    // No size is known that a value could be compared with: those of a table pass through zero.
+    if (ModelUnknown& unknown = model_.unknowns.back(); unknown.coordinate == Coordinate::automatic)
+      unknown.coordinate = Coordinate::value;
+  }
+}
+
+// A parameter that no [parameters] has takes the number of the command line all the same.
+void ModelReader::replace_number(ModelParameter& parameter, const Value& at, bool difference) {
+  made_.insert(parameter.name);
+  const auto replaced = overrides_.find(parameter.name);
+  if (replaced == overrides_.end()) return;
+  const Source from = source(0);
+  Value& text = *replaced->second;
+  text.line = at.line;
+  const std::string what = fmt::format("'{}', replaced by '{}',", parameter.name, text.text);
+  const auto amount = read_scalar(from, text, what);
+  if (!amount || !amount->number ||
+      (!amount->unit.empty() && !check_unit(from, at, amount->unit, parameter.unit, what)))
+    return;
+  parameter.number = in_si(*amount, difference);
+  parameter.value = model_.pool->number(parameter.number);
+}
+
 // The offset of a sensor or of an input that data give, as an unknown:
 // T_w = { measures = "...", bias = { deviation = "2 K" } }.
 void ModelReader::read_bias(const Value& bias, int parameter, std::optional<double> noise) {
-  const Source at = source(0);
   const std::string name = model_.parameters[parameter].name;
-  biases_.insert(name);
-  if (const auto replaced = overrides_.find(name); replaced != overrides_.end()) {
-    const std::string what = fmt::format("'{}', replaced by '{}',", name, replaced->second->text);
-    replaced->second->line = bias.line;
-    const auto amount = read_scalar(at, *replaced->second, what);
-    if (amount && amount->number &&
-        (amount->unit.empty() ||
-         check_unit(at, bias, amount->unit, model_.parameters[parameter].unit, what))) {
-      model_.parameters[parameter].number = in_si(*amount, true);
-      model_.parameters[parameter].value = model_.pool->number(model_.parameters[parameter].number);
-    }
-  }
+  replace_number(model_.parameters[parameter], bias, true);
   const std::size_t before = model_.unknowns.size();
   read_unknown(bias, name);
   if (model_.unknowns.size() == before) return;
@@ -297,25 +328,15 @@ std::vector<int> ModelReader::unknowns_named(const Value& table, std::string_vie
   std::vector<int> found;
   const Value* list = table.find(key);
   if (!list || !at.is(*list, Value::Type::list, fmt::format("'{}' of {}", key, what))) return found;
-  std::vector<std::string> known;
-  for (const ModelUnknown& unknown : model_.unknowns)
-    known.push_back(model_.parameters[unknown.parameter].name);
   for (const Value& item : list->items) {
     if (!at.is(item, Value::Type::text, fmt::format("a name in '{}' of {}", key, what))) continue;
-    if (const auto unknown = std::find(known.begin(), known.end(), item.text); unknown != known.end()) {
-      found.push_back(static_cast<int>(unknown - known.begin()));
+    if (const ParameterTable* whole = find_parameter_table(model_, item.text)) {
+      for (int parameter : whole->parameters) found.push_back(unknown_of(model_, parameter));
       continue;
     }
     std::optional<std::string_view> bare_unit;
     const int parameter = studied_parameter(item, std::string(item.text), bare_unit);
-    if (parameter < 0) continue;
-    // A parameter about which [unknowns] says nothing.
-    found.push_back(static_cast<int>(model_.unknowns.size()));
-    known.emplace_back(item.text);
-    ModelUnknown unknown;
-    unknown.parameter = parameter;
-    unknown.place = at.document.at(item);
-    model_.unknowns.push_back(unknown);
+    if (parameter >= 0) found.push_back(unknown_of(model_, parameter));
   }
   return found;
 }

@@ -55,6 +55,7 @@ Expr ModelReader::meaning_of(int scope, std::string_view name, std::vector<Fault
     return {};
   }
   if (found.named) return resolve(found.scope, *found.named);
+  if (const Expr value = pool.symbol(name); numbers_.contains(value)) return value;  // of a table: R0[2]
   Fault fault{{}, "T121", fmt::format("there is no parameter, input or variable '{}'", name), {}};
   if (name.find("[*]") != std::string_view::npos)
     fault.details.push_back("many values at once belong in sum(), mean(), min() or max()");

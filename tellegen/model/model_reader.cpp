@@ -41,6 +41,7 @@ Model ModelReader::read(std::string_view text, const std::filesystem::path& file
   if (faults_.empty()) check_datums();
   resolve_everything();
   resolve_components();
+  name_table_values();
   build_mechanism();
   for (std::size_t scope = 0; scope < scopes_.size(); ++scope)
     if (const Value* table = scopes_[scope]->document->root().find("initial"))
@@ -94,20 +95,6 @@ int ModelReader::open_scope(const Document& document, const std::filesystem::pat
   read_names(scope, "sensors", Named::What::sensor);
   read_names(scope, "outputs", Named::What::output);
   return scope;
-}
-
-// Functions of one to three arguments that expressions of this file call.
-void ModelReader::read_tables(int scope) {
-  const Source at = source(scope);
-  const Value* table = at.document.root().find("tables");
-  if (!table || !at.is(*table, Value::Type::table, "'tables'")) return;
-  for (const Value& entry : table->items) {
-    if (!check_name(at, entry, entry.key, "a table")) continue;
-    if (auto read = tables_.read(at, entry, scopes_[scope]->folder, fmt::format("table '{}'", entry.key),
-                                 {.dimensions = 0}))
-      scopes_[scope]->tables[std::string(entry.key)] = std::move(read);
-  }
-  if (scope == 0) model_.tables = scopes_[scope]->tables;
 }
 
 void ModelReader::read_names(int scope, std::string_view section, Named::What what) {
@@ -298,6 +285,8 @@ void ModelReader::read_parameter(int scope, int component, int index, const Valu
     model_.components[component].values[index].table =
         tables_.read(at, value, scopes_[scope]->folder, what(),
                      {parameter.unit, "", parameter.interpolation, parameter.dimensions});
+    if (value.is_table() && value.find("parameters"))
+      named_tables_.push_back({component, index, scope, &value});
     return;
   }
   if (value.is_number() && std::isfinite(value.number))

@@ -95,7 +95,6 @@ class ModelReader {
   static std::unique_ptr<Document> read_document(std::string_view text, const std::filesystem::path& file);
   int open_scope(const Document& document, const std::filesystem::path& folder, std::string prefix,
                  int parent);
-  void read_tables(int scope);
   void read_names(int scope, std::string_view section, Named::What what);
   void read_components(int scope);
   void read_component(int scope, const Value& entry);
@@ -137,6 +136,14 @@ class ModelReader {
   void read_subsystem(int scope, const Value& entry, const Value& file);
   const Document* document_of(const std::filesystem::path& file, const Place& from);
   bool contains_itself(int scope, const Value& at, const std::filesystem::path& file);
+
+  // model_tables.cpp: [tables]
+  void read_tables(int scope);
+  bool names_values(int scope, const Value& value, const std::string& name, const Table& table);
+  std::shared_ptr<const Table> with_named_values(const Value& value, const std::string& unit,
+                                                 const Table& table);
+  void name_table_values();
+  void name_table_values(const Pending& of);
 
   // model_names.cpp: what names and expressions stand for
   Found lookup(int scope, std::string_view name);
@@ -193,9 +200,12 @@ class ModelReader {
                                     std::string_view unit, bool difference, double lowest);
   void read_unknowns(const Value& table, const std::string& prefix);
   void read_unknown(const Value& entry, const std::string& name);
+  void read_unknown_table(const Value& entry, ParameterTable& table);
+  void read_unknown_value(const Value& entry, const std::string& what, int parameter);
   void read_noise(int scope, Named& named, std::string_view what, const std::string& unit);
   void read_biases();
   void read_bias(const Value& bias, int parameter, std::optional<double> noise);
+  void replace_number(ModelParameter& parameter, const Value& at, bool difference);
   void read_estimation();
   void read_states(const Value& table, const std::string& prefix);
   void read_calibration();
@@ -214,11 +224,12 @@ class ModelReader {
   std::map<std::filesystem::path, int> kind_files_;
   std::vector<std::filesystem::path> open_files_;  // from the model down to the subsystem being read
   std::unordered_map<std::string, Value*> overrides_;
-  std::set<std::string> biases_;  // of sensors: names of their parameters
+  std::set<std::string> made_;  // parameters that stand in no [parameters]: biases, values of tables
   std::deque<Value> override_values_;
   std::vector<int> datums_;                     // per domain: its node, -1 if none
   std::vector<std::pair<int, int>> node_user_;  // per node: component and port that gave it its domain
   std::vector<Pending> pending_;
+  std::vector<Pending> named_tables_;   // components' tables with `parameters = true`
   std::vector<std::string> resolving_;  // names being resolved, outermost first
   ExprMap<double> numbers_;             // of parameters' symbols
   ExprMap<std::string> symbol_units_;   // of parameters' and inputs' symbols

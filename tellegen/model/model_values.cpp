@@ -444,7 +444,7 @@ void ModelReader::check_overrides() {
   for (const auto& [name, value] : options_.overrides) {
     const Found found = lookup(0, name);
     if (found.named && found.named->what == Named::What::parameter) continue;
-    if (biases_.contains(name)) continue;
+    if (made_.contains(name)) continue;
     std::vector<std::string> known;
     for (const ModelParameter& parameter : model_.parameters) known.push_back(parameter.name);
     faults_.add({model_.file.string(), 0}, "T130",

@@ -109,6 +109,25 @@ int study_parameter(Model& model, std::string_view name, const Place& place) {
                              "component, as r1.R"}});
 }
 
+ParameterTable* find_parameter_table(Model& model, std::string_view name) {
+  for (ParameterTable& table : model.parameter_tables)
+    if (table.name == name) return &table;
+  return nullptr;
+}
+
+int unknown_of(Model& model, int parameter) {
+  for (std::size_t u = 0; u < model.unknowns.size(); ++u)
+    if (model.unknowns[u].parameter == parameter) return static_cast<int>(u);
+  ModelUnknown unknown;
+  unknown.parameter = parameter;
+  unknown.place = model.parameters[parameter].place;
+  for (const ParameterTable& table : model.parameter_tables)
+    if (std::find(table.parameters.begin(), table.parameters.end(), parameter) != table.parameters.end())
+      unknown.coordinate = ModelUnknown::Coordinate::value;
+  model.unknowns.push_back(unknown);
+  return static_cast<int>(model.unknowns.size()) - 1;
+}
+
 void set_parameters(Model& model, std::span<const int> parameters, std::span<const double> values) {
   const auto old_parameters = model.parameters;
   const auto old_components = model.components;

@@ -22,6 +22,12 @@ int study_parameter(Model& model, std::string_view name, const Place& place = {}
 // from others, and every number that stands in a component.
 std::vector<std::string> parameter_names(const Model& model, bool all);
 
+// The table of that name whose values are parameters; null where there is none.
+ParameterTable* find_parameter_table(Model& model, std::string_view name);
+
+// Where a parameter stands in Model::unknowns; one about which [unknowns] says nothing becomes one of them.
+int unknown_of(Model& model, int parameter);
+
 // Gives parameters new numbers and evaluates anew all that depends on them. Throws ModelError (T124, T125)
 // where a component's bound is broken; the model is then as before.
 void set_parameters(Model& model, std::span<const int> parameters, std::span<const double> values);

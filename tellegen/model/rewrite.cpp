@@ -91,6 +91,66 @@ void replace(std::string& text, const Keys& keys, const std::string& by) {
   text.replace(span->first, span->last - span->first, by);
 }
 
+// Values on a grid: lists in lists, as deep as there are axes.
+std::string values_text(const std::vector<std::vector<double>>& axes, std::span<const double> values,
+                        const std::string& unit, std::size_t d = 0) {
+  if (d == axes.size()) return toml_number(decimal(values.front(), unit));
+  const std::size_t part = values.size() / axes[d].size();
+  std::string text;
+  for (std::size_t k = 0; k < axes[d].size(); ++k)
+    text += (k ? ", " : "") + values_text(axes, values.subspan(k * part, part), unit, d + 1);
+  return "[" + text + "]";
+}
+
+std::string points_text(const std::vector<double>& x, std::span<const double> values,
+                        const std::string& unit) {
+  std::string text;
+  for (std::size_t k = 0; k < x.size(); ++k)
+    text += fmt::format("{}[{}, {}]", k ? ", " : "", toml_number(decimal(x[k], "")),
+                        toml_number(decimal(values[k], unit)));
+  return "[" + text + "]";
+}
+
+// A table whose values are parameters, with other values: in its list, or in place of the name of its file.
+void rewrite_table(std::string& text, const Model& model, const ParameterTable& table,
+                   std::span<const double> values) {
+  const Document document(text, model.file.string());
+  Keys keys{"tables", table.name};
+  if (const auto dot = table.name.find('.'); dot != std::string::npos)
+    keys = {"components", table.name.substr(0, dot), table.name.substr(dot + 1)};
+  const auto under = [&](const char* key) {
+    Keys all = keys;
+    all.emplace_back(key);
+    return all;
+  };
+  const Value* entry = value_under(document, keys);
+  const Value* own_unit = entry ? entry->find("unit") : nullptr;
+  const std::string unit = own_unit ? std::string(own_unit->text) : "";
+  const bool line = table.axes.size() == 1;
+  if (entry && entry->find("points")) {
+    replace(text, under("points"), points_text(table.axes[0], values, unit));
+  } else if (entry && entry->find("values")) {
+    replace(text, under("values"), values_text(table.axes, values, unit));
+  } else if (const auto span = find_value(text, keys); entry && span) {
+    std::string by;
+    if (line) {
+      by = "points = " + points_text(table.axes[0], values, unit);
+    } else {
+      for (const std::vector<double>& axis : table.axes)
+        by += (by.empty() ? "" : ", ") + values_text({axis}, axis, "");
+      by = fmt::format("axes = [{}], values = {}", by, values_text(table.axes, values, unit));
+    }
+    for (const char* kept : {"unit", "interpolation", "summary"})
+      if (const Value* value = entry->find(kept)) by += fmt::format(", {} = \"{}\"", kept, value->text);
+    text.replace(span->first, span->last - span->first, fmt::format("{{ {}, parameters = true }}", by));
+  } else {
+    throw ModelError({table.place,
+                      "T149",
+                      fmt::format("the values of '{}' do not stand in '{}'", table.name, document.name()),
+                      {"write the table in braces: { table = \"file.csv\", parameters = true }"}});
+  }
+}
+
 // A standard deviation is a difference: no offset, and not more digits than it is known with.
 std::string deviation_text(double si, const std::string& unit) {
   if (unit.empty() || unit == "1") return toml_number(fmt::format("{:.4g}", si));
@@ -135,7 +195,29 @@ void replace_start(std::string& text, const Model& model, const ModelParameter& 
 std::string with_numbers(std::string_view given, const Model& model, std::span<const int> parameters,
                          std::span<const double> numbers, std::span<const double> deviations) {
   std::string text(given);
+  // Of a table all values at once; [unknowns] has one deviation for them, and the largest is honest for all.
+  std::vector<char> done(parameters.size(), 0);
+  for (const ParameterTable& table : model.parameter_tables) {
+    std::vector<double> values;
+    double widest = std::numeric_limits<double>::quiet_NaN();
+    bool any = false;
+    for (int parameter : table.parameters) {
+      values.push_back(model.parameters[parameter].number);
+      for (std::size_t k = 0; k < parameters.size(); ++k) {
+        if (parameters[k] != parameter) continue;
+        values.back() = numbers[k];
+        done[k] = any = true;
+        if (k < deviations.size()) widest = std::fmax(widest, deviations[k]);
+      }
+    }
+    if (!any) continue;
+    ModelParameter whole = model.parameters[table.parameters.front()];
+    whole.name = table.name;
+    replace_start(text, model, whole, values.front(), widest);
+    rewrite_table(text, model, table, values);
+  }
   for (std::size_t k = 0; k < parameters.size(); ++k) {
+    if (done[k]) continue;
     const ModelParameter& parameter = model.parameters[parameters[k]];
     replace_start(text, model, parameter, numbers[k],
                   k < deviations.size() ? deviations[k] : std::numeric_limits<double>::quiet_NaN());

@@ -104,5 +104,58 @@ TEST(Rewrite, what_is_read_back_is_the_same_number) {
     }
 }
 
+// In the list where they stand, in their unit; or in place of the file's name.
+TEST(Rewrite, values_of_a_table_that_are_parameters) {
+  const std::string head = "[tables]\n", tail = R"toml(
+[components]
+r = { kind = "electrical.resistor", p = "a", n = "datum", R = "R0(0.5)" }
+i = { kind = "electrical.current_source", p = "datum", n = "a", I = 1 }
+[unknowns]
+R0 = { deviation = "9 mohm", smoothness = "1 mohm" }
+)toml";
+  const std::string was = R"(R0 = { points = [[0, 40], [1, 20]], unit = "mohm", parameters = true } # kept)";
+  const std::string text = head + was + tail;
+  const Model model = read(text);
+  ASSERT_EQ(model.parameter_tables.size(), 1u);
+  EXPECT_EQ(model.unknowns.size(), 2u);
+  EXPECT_NEAR(model.components[0].values[0].number, 30e-3, 1e-15);
+  const std::vector<int> parameters = model.parameter_tables[0].parameters;
+  const std::array<double, 2> numbers{35e-3, 21e-3}, deviations{1e-3, 2e-3};
+  const std::string now = with_numbers(text, model, parameters, numbers, deviations);
+  EXPECT_NE(
+      now.find(R"(R0 = { points = [[0.0, 35.0], [1.0, 21.0]], unit = "mohm", parameters = true } # kept)"),
+      std::string::npos)
+      << now;
+  EXPECT_NE(now.find(R"(R0 = { deviation = "2 mohm", smoothness = "1 mohm" })"), std::string::npos) << now;
+  const Model again = read(now);
+  for (std::size_t k = 0; k < 2; ++k)
+    EXPECT_EQ(again.parameters[again.parameter_tables[0].parameters[k]].number, numbers[k]);
+}
+
+TEST(Rewrite, values_of_a_grid_and_of_a_component) {
+  const std::string text = R"toml([components]
+c = { kind = "battery.equivalent_circuit", p = "a", n = "datum", capacity = "1 Ah", soc0 = 1, R0 = "R(c.soc, 300)", R1 = 1, C1 = 1, R2 = 1, C2 = 1, OCV = { points = [[0, 3], [1, 4]], parameters = true } }
+i = { kind = "electrical.current_source", p = "datum", n = "a", I = -1 }
+[tables]
+R = { axes = [[0, 1], ["0 degC", "25 degC"]], values = [[1, 2], [3, 4]], unit = "mohm", parameters = true }
+)toml";
+  const Model model = read(text);
+  std::vector<int> parameters;
+  std::vector<double> numbers;
+  for (const ParameterTable& table : model.parameter_tables)
+    for (int parameter : table.parameters) {
+      parameters.push_back(parameter);
+      numbers.push_back(2.0 * model.parameters[parameter].number);
+    }
+  EXPECT_EQ(parameters.size(), 6u);
+  const Model again = read(with_numbers(text, model, parameters, numbers));
+  for (const char* name : {"R[1,1]", "R[2,1]", "R[2,2]", "c.OCV[1]", "c.OCV[2]"}) {
+    Model a = model, b = again;
+    EXPECT_EQ(b.parameters[study_parameter(b, name)].number,
+              2.0 * a.parameters[study_parameter(a, name)].number)
+        << name;
+  }
+}
+
 }  // namespace
 }  // namespace tellegen

@@ -140,6 +140,12 @@ Expr Pool::call(std::string_view name, std::initializer_list<Expr> args) {
 
 Expr Pool::lookup(std::shared_ptr<const Table> table, int order, std::span<const Expr> args) {
   assert(table && order >= 0 && static_cast<std::size_t>(table->dimensions) == args.size());
+  if (!table->terms.empty()) {
+    std::vector<Expr> sum;
+    for (const Table::Term& term : table->terms)
+      sum.push_back(symbol(term.parameter) * lookup(term.shape, order, args));
+    return add(sum);
+  }
   const bool formal = table->formal();
   if (!formal) {
     const int most = table->interpolation == Interpolation::hold     ? 0

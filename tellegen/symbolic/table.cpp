@@ -9,20 +9,35 @@
 namespace tellegen {
 namespace {
 
-// Slopes at the points: the mean of the neighbouring secants, zero at an extremum, then shortened until
-// (m_k, m_k+1) lies within three secants of the origin, which is enough for monotone pieces.
-std::vector<double> monotone_slopes(const std::vector<double>& x, const std::vector<double>& y) {
-  const std::size_t pieces = x.size() - 1;
-  std::vector<double> secant(pieces), slope(x.size());
-  for (std::size_t k = 0; k < pieces; ++k) secant[k] = (y[k + 1] - y[k]) / (x[k + 1] - x[k]);
+using Slopes = std::vector<double>(const std::vector<double>& x, const std::vector<double>& y);
+
+std::vector<double> secants(const std::vector<double>& x, const std::vector<double>& y) {
+  std::vector<double> secant(x.size() - 1);
+  for (std::size_t k = 0; k + 1 < x.size(); ++k) secant[k] = (y[k + 1] - y[k]) / (x[k + 1] - x[k]);
+  return secant;
+}
+
+// Slopes at the points: the mean of the neighbouring secants.
+std::vector<double> mean_slopes(const std::vector<double>& x, const std::vector<double>& y) {
+  const std::vector<double> secant = secants(x, y);
+  std::vector<double> slope(x.size());
   slope.front() = secant.front();
   slope.back() = secant.back();
-  for (std::size_t k = 1; k < pieces; ++k) {
+  for (std::size_t k = 1; k < secant.size(); ++k) slope[k] = 0.5 * (secant[k - 1] + secant[k]);
+  return slope;
+}
+
+// ... zero at an extremum, then shortened until (m_k, m_k+1) lies within three secants of the origin, which
+// is enough for monotone pieces.
+std::vector<double> monotone_slopes(const std::vector<double>& x, const std::vector<double>& y) {
+  const std::vector<double> secant = secants(x, y);
+  std::vector<double> slope = mean_slopes(x, y);
+  for (std::size_t k = 1; k < secant.size(); ++k) {
     const bool same_sign =
         (secant[k - 1] > 0.0 && secant[k] > 0.0) || (secant[k - 1] < 0.0 && secant[k] < 0.0);
-    slope[k] = same_sign ? 0.5 * (secant[k - 1] + secant[k]) : 0.0;
+    if (!same_sign) slope[k] = 0.0;
   }
-  for (std::size_t k = 0; k < pieces; ++k) {
+  for (std::size_t k = 0; k < secant.size(); ++k) {
     if (secant[k] == 0.0) {
       slope[k] = slope[k + 1] = 0.0;
       continue;
@@ -35,9 +50,19 @@ std::vector<double> monotone_slopes(const std::vector<double>& x, const std::vec
   return slope;
 }
 
+std::vector<double> difference_slopes(const std::vector<double>& x, const std::vector<double>& y) {
+  std::vector<double> slope(x.size());
+  const std::size_t last = x.size() - 1;
+  for (std::size_t k = 0; k <= last; ++k) {
+    const std::size_t from = k == 0 ? 0 : k - 1, to = k == last ? last : k + 1;
+    slope[k] = (y[to] - y[from]) / (x[to] - x[from]);
+  }
+  return slope;
+}
+
 // Slopes along one axis of everything that lies across it.
 std::vector<double> slopes_along(const std::vector<std::vector<double>>& axes, std::size_t axis,
-                                 const std::vector<double>& values, bool monotone) {
+                                 const std::vector<double>& values, Slopes* slopes) {
   const std::vector<double>& x = axes[axis];
   std::vector<double> result(values.size(), 0.0);
   if (x.size() < 2) return result;
@@ -47,16 +72,7 @@ std::vector<double> slopes_along(const std::vector<std::vector<double>>& axes, s
   for (std::size_t first = 0; first < values.size(); ++first) {
     if (first / stride % x.size() != 0) continue;
     for (std::size_t k = 0; k < x.size(); ++k) line[k] = values[first + k * stride];
-    std::vector<double> slope(x.size());
-    if (monotone) {
-      slope = monotone_slopes(x, line);
-    } else {
-      const std::size_t last = x.size() - 1;
-      for (std::size_t k = 0; k <= last; ++k) {
-        const std::size_t from = k == 0 ? 0 : k - 1, to = k == last ? last : k + 1;
-        slope[k] = (line[to] - line[from]) / (x[to] - x[from]);
-      }
-    }
+    const std::vector<double> slope = slopes(x, line);
     for (std::size_t k = 0; k < x.size(); ++k) result[first + k * stride] = slope[k];
   }
   return result;
@@ -99,7 +115,7 @@ double Table::value(double at, int order) const {
 }
 
 std::shared_ptr<const Table> make_table(std::string name, std::vector<double> x, std::vector<double> y,
-                                        Interpolation interpolation) {
+                                        Interpolation interpolation, bool monotone) {
   if (x.empty()) throw std::invalid_argument("table '" + name + "' has no points");
   if (x.size() != y.size()) throw std::invalid_argument("table '" + name + "' has unequal columns");
   for (std::size_t k = 0; k < x.size(); ++k) {
@@ -115,7 +131,8 @@ std::shared_ptr<const Table> make_table(std::string name, std::vector<double> x,
   for (std::size_t k = 0; k <= last; ++k) c[4 * (k + 1)] = y[k];
   if (interpolation != Interpolation::hold) {
     const bool cubic = interpolation == Interpolation::cubic && last > 0;
-    const std::vector<double> slope = cubic ? monotone_slopes(x, y) : std::vector<double>();
+    const std::vector<double> slope =
+        cubic ? (monotone ? monotone_slopes(x, y) : mean_slopes(x, y)) : std::vector<double>();
     for (std::size_t k = 0; k < last; ++k) {
       double* piece = &c[4 * (k + 1)];
       const double width = x[k + 1] - x[k], secant = (y[k + 1] - y[k]) / width;
@@ -138,7 +155,8 @@ std::shared_ptr<const Table> make_table(std::string name, std::vector<double> x,
 }
 
 std::shared_ptr<const Table> make_grid(std::string name, std::vector<std::vector<double>> axes,
-                                       std::vector<double> values, Interpolation interpolation) {
+                                       std::vector<double> values, Interpolation interpolation,
+                                       bool monotone) {
   std::size_t count = 1;
   for (const std::vector<double>& axis : axes) {
     check_axis(name, axis);
@@ -161,7 +179,10 @@ std::shared_ptr<const Table> make_grid(std::string name, std::vector<std::vector
     for (std::size_t bits = 1; bits < combinations; ++bits) {
       const auto axis = static_cast<std::size_t>(std::bit_width(bits)) - 1;
       const std::size_t rest = bits & ~(std::size_t{1} << axis);
-      parts[bits] = slopes_along(axes, axis, parts[rest], rest == 0);
+      parts[bits] = slopes_along(axes, axis, parts[rest],
+                                 rest != 0  ? difference_slopes
+                                 : monotone ? monotone_slopes
+                                            : mean_slopes);
     }
     for (std::size_t point = 0; point < count; ++point)
       for (const std::vector<double>& part : parts) table->c.push_back(part[point]);
@@ -170,6 +191,29 @@ std::shared_ptr<const Table> make_grid(std::string name, std::vector<std::vector
   }
   table->axes = std::move(axes);
   return table;
+}
+
+std::vector<double> values_of(const Table& table) {
+  const bool line = table.dimensions == 1, cubic = table.interpolation == Interpolation::cubic;
+  // Slopes stand behind each value, and of a line what lies before its first point stands first.
+  const std::size_t first = line ? 4 : 0, stride = line ? 4 : cubic ? std::size_t{1} << table.dimensions : 1;
+  std::vector<double> values;
+  for (std::size_t k = first; k < table.c.size(); k += stride) values.push_back(table.c[k]);
+  return values;
+}
+
+std::shared_ptr<const Table> with_parameters(const Table& table, const std::vector<std::string>& symbols) {
+  auto sum = std::make_shared<Table>(table);
+  std::vector<double> one(symbols.size(), 0.0);
+  for (std::size_t k = 0; k < symbols.size(); ++k) {
+    one[k] = 1.0;
+    sum->terms.push_back(
+        {symbols[k], table.dimensions > 1
+                         ? make_grid(symbols[k], table.axes, one, table.interpolation, false)
+                         : make_table(symbols[k], table.x, one, table.interpolation, false)});
+    one[k] = 0.0;
+  }
+  return sum;
 }
 
 std::shared_ptr<const Table> formal_table(std::string_view name, int dimensions) {

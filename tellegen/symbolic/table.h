@@ -28,6 +28,12 @@ struct Table {
   Interpolation interpolation = Interpolation::linear;
   int dimensions = 1;
   std::vector<std::vector<double>> axes{};  // of two or three; then c are values, or values and slopes
+  // Where its values are parameters it is a sum: each of them times what it is without the others.
+  struct Term {
+    std::string parameter;  // its symbol
+    std::shared_ptr<const Table> shape;
+  };
+  std::vector<Term> terms{};
 
   bool formal() const { return c.empty(); }      // a name in a kind, not yet given
   int grid_interpolation() const;                // as the runtime counts them
@@ -41,10 +47,16 @@ std::optional<int> next_order(const Table& table, int order, std::size_t argumen
 
 // x strictly increasing and finite, at least one point; otherwise throws std::invalid_argument.
 std::shared_ptr<const Table> make_table(std::string name, std::vector<double> x, std::vector<double> y,
-                                        Interpolation interpolation);
+                                        Interpolation interpolation, bool monotone = true);
 // Values on the grid of two or three axes, the last axis running first.
 std::shared_ptr<const Table> make_grid(std::string name, std::vector<std::vector<double>> axes,
-                                       std::vector<double> values, Interpolation interpolation);
+                                       std::vector<double> values, Interpolation interpolation,
+                                       bool monotone = true);
 std::shared_ptr<const Table> formal_table(std::string_view name, int dimensions = 1);
+
+// The values at the points, the last axis running first; and the same table with parameters of these symbols
+// in their place. A cubic one is then not kept monotone: slopes that are would be no sum of terms.
+std::vector<double> values_of(const Table& table);
+std::shared_ptr<const Table> with_parameters(const Table& table, const std::vector<std::string>& symbols);
 
 }  // namespace tellegen

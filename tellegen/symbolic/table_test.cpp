@@ -7,6 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "tellegen/symbolic/expression.h"
+
 namespace tellegen {
 namespace {
 
@@ -179,6 +181,43 @@ TEST(Grid, wrong_ones_are_refused) {
   EXPECT_THROW(make_grid("g", {{0.0, 1.0}, {0.0}}, {1.0}, Interpolation::linear), std::invalid_argument);
   EXPECT_THROW(make_grid("g", {{0.0, 0.0}, {0.0}}, {1.0, 2.0}, Interpolation::linear), std::invalid_argument);
   EXPECT_THROW(make_grid("g", {{0.0, 1.0}, {}}, {}, Interpolation::linear), std::invalid_argument);
+}
+
+// A value times its shape, summed up: the table itself, and by each value its shape.
+TEST(Table, with_parameters_for_values_is_the_same_function) {
+  const std::vector<double> x{0.0, 1.0, 3.0, 4.0}, y{1.0, 2.0, 3.5, 6.0};
+  const std::vector<std::vector<double>> axes{{0.0, 1.0, 3.0}, {-1.0, 2.0}};
+  const std::vector<double> grid{1.0, 2.0, 2.5, 4.0, 5.0, 8.0};
+  for (const Interpolation interpolation : {Interpolation::linear, Interpolation::hold, Interpolation::cubic})
+    for (const bool line : {true, false}) {
+      Pool pool;
+      const auto table =
+          line ? make_table("f", x, y, interpolation) : make_grid("f", axes, grid, interpolation);
+      EXPECT_EQ(values_of(*table), line ? y : grid);
+      std::vector<std::string> names;
+      ExprMap<double> at{{pool.symbol("a"), 0.0}, {pool.symbol("b"), 0.0}};
+      for (std::size_t k = 0; k < values_of(*table).size(); ++k) {
+        names.push_back("f[" + std::to_string(k + 1) + "]");
+        at[pool.symbol(names.back())] = values_of(*table)[k];
+      }
+      const auto sum = with_parameters(*table, names);
+      std::vector<Expr> args{pool.symbol("a")};
+      if (!line) args.push_back(pool.symbol("b"));
+      const Expr e = pool.lookup(sum, 0, args);
+      for (double a : {-0.5, 0.0, 0.3, 1.7, 3.9, 5.0})
+        for (double b : {-2.0, 0.5, 3.0}) {
+          at[pool.symbol("a")] = a;
+          at[pool.symbol("b")] = b;
+          const double here[] = {a, b};
+          EXPECT_NEAR(evaluate(e, at), table->value_at(here), 1e-13);
+          EXPECT_NEAR(evaluate(derivative(e, args[0]), at), table->value_at(here, 1), 1e-12);
+          const double own = at[pool.symbol("f[3]")];
+          const double slope = evaluate(derivative(e, pool.symbol("f[3]")), at);
+          at[pool.symbol("f[3]")] = own + 1.0;
+          EXPECT_NEAR(evaluate(e, at), table->value_at(here) + slope, 1e-12);
+          at[pool.symbol("f[3]")] = own;
+        }
+    }
 }
 
 }  // namespace
