@@ -33,7 +33,7 @@ struct Elimination {
 
 // Gaussian elimination in formulas. Columns without an acceptable pivot are left; false where `all` was asked
 // for.
-bool eliminate(Pool& pool, Elimination& e, List& list, Points& points) {
+bool eliminate(Pool& pool, Elimination& e, List& list, Points& points, std::vector<Pivot>& pivots) {
   const std::size_t rows = e.matrix.size(), columns = rows == 0 ? 0 : e.matrix[0].size();
   e.row_of.assign(columns, -1);
   std::vector<char> used(rows, 0);
@@ -68,6 +68,10 @@ bool eliminate(Pool& pool, Elimination& e, List& list, Points& points) {
       }
     }
     if (best_row < 0) return false;
+    pivots.push_back({e.matrix[best_row][best_column], {}});
+    for (std::size_t j = 0; j < columns; ++j)
+      if (e.row_of[j] < 0 && !e.matrix[best_row][j].is_number(0))
+        pivots.back().row.push_back(e.matrix[best_row][j]);
     used[best_row] = 1;
     e.row_of[best_column] = best_row;
     e.column_order.push_back(best_column);
@@ -212,7 +216,7 @@ class Solver {
       e.matrix.push_back(std::move(row));
       e.right.push_back(define(pool_, form_.solved, points_, -substitute(residuals_[rows[i]], zero)));
     }
-    if (!linear.empty() && !eliminate(pool_, e, form_.solved, points_)) return false;
+    if (!linear.empty() && !eliminate(pool_, e, form_.solved, points_, form_.pivots)) return false;
     std::vector<char> used(rows.size(), 0);
     for (int r : e.row_of)
       if (r >= 0) used[r] = 1;
@@ -252,11 +256,11 @@ std::optional<ExplicitForm> explicit_form(Pool& pool, const MinimalForm& minimal
 
 std::vector<Expr> solve_in_formulas(Pool& pool, std::vector<std::vector<Expr>> matrix,
                                     std::vector<Expr> right, std::vector<std::pair<Expr, Expr>>& list,
-                                    std::vector<ExprMap<double>>& points) {
+                                    std::vector<ExprMap<double>>& points, std::vector<Pivot>& pivots) {
   Elimination e{std::move(matrix), std::move(right), {}, {}};
   for (auto& row : e.matrix)
     for (Expr& v : row) v = define(pool, list, points, v);
-  if (!eliminate(pool, e, list, points)) return {};
+  if (!eliminate(pool, e, list, points, pivots)) return {};
   std::vector<Expr> x(e.right.size());
   substitute_back(pool, e, list, points, x,
                   [&](std::size_t j, Expr value) { return x[j] = define(pool, list, points, value); });

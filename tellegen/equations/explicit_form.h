@@ -18,11 +18,18 @@
 
 namespace tellegen {
 
+// What was divided by, and the row it was chosen from.
+struct Pivot {
+  Expr chosen;
+  std::vector<Expr> row;
+};
+
 struct ExplicitForm {
   // Symbols and their values, each in states, time, discrete variables, iterated unknowns and symbols before
   // it. The unknowns that were solved are among them.
   std::vector<std::pair<Expr, Expr>> solved;
   std::vector<Expr> iterated, residuals;  // residuals written out: in states, time and iterated unknowns only
+  std::vector<Pivot> pivots;
 };
 
 // `points`: values of all symbols (states, unknowns, t, coefficients, discrete variables) at which pivots are
@@ -31,9 +38,9 @@ std::optional<ExplicitForm> explicit_form(Pool& pool, const MinimalForm& minimal
                                           std::vector<ExprMap<double>> points);
 
 // Solves matrix * x = right in formulas, row by row and column by column chosen at the points: appends to
-// `list` and returns x. Empty where no acceptable pivot is left.
+// `list` and `pivots` and returns x. Empty where no acceptable pivot is left.
 std::vector<Expr> solve_in_formulas(Pool& pool, std::vector<std::vector<Expr>> matrix,
                                     std::vector<Expr> right, std::vector<std::pair<Expr, Expr>>& list,
-                                    std::vector<ExprMap<double>>& points);
+                                    std::vector<ExprMap<double>>& points, std::vector<Pivot>& pivots);
 
 }  // namespace tellegen

@@ -15,7 +15,7 @@
 namespace tellegen {
 namespace {
 
-constexpr std::string_view coefficient_name = "~coefficient";
+constexpr std::string_view coefficient_name = "~coefficient", own_number_name = "~number";
 
 // A row of numbers, by column.
 struct RowEntry {
@@ -90,7 +90,7 @@ class Reduction {
     write_rows();
     eliminate();
     express();
-    if (tape_.records() && form_.linear() && !has_literals_) keep_tape();
+    if (tape_.records() && !has_literals_) keep_tape();
     return std::move(form_);
   }
 
@@ -236,9 +236,14 @@ class Reduction {
           return std::all_of(slopes.begin(), slopes.end(),
                              [&](Expr slope) { return std::isfinite(evaluate(slope, values)); });
         };
+        if (!linear[e] && tape_.records()) {
+          write_nonlinear_row(row, group, m, group.residuals[e], values);
+          continue;
+        }
         if (!linear[e] || !finite(linear[e]->slopes) || !finite(linear[e]->rate_slopes)) {
           if (numbers.empty()) numbers = numbers_of(group, m);
-          write_nonlinear_row(row, group, m, substitute(group.residuals[e], numbers));
+          has_literals_ = true;
+          write_nonlinear_row(row, group, m, substitute(group.residuals[e], numbers), {});
           continue;
         }
         for (std::size_t s = 0; s < group.symbols.size(); ++s)
@@ -277,7 +282,7 @@ class Reduction {
     ExprMap<Expr> own;
     for (std::size_t p = 0; p < group.parameters.size(); ++p) {
       if (!depends_on(source, group.parameters[p])) continue;
-      const Expr symbol = pool_.symbol(fmt::format("~number{}.{}.{}", g, m, p));
+      const Expr symbol = pool_.symbol(fmt::format("{}{}.{}.{}", own_number_name, g, m, p));
       own[group.parameters[p]] = symbol;
       if (std::find(form_.parameters.begin(), form_.parameters.end(), symbol) != form_.parameters.end())
         continue;
@@ -308,18 +313,24 @@ class Reduction {
     return numbers;
   }
 
-  void write_nonlinear_row(Row& row, const Group& group, std::int32_t m, Expr residual) {
-    has_literals_ = true;
+  // `values`: of the numbers that are symbols in the residual.
+  void write_nonlinear_row(Row& row, const Group& group, std::int32_t m, Expr residual,
+                           const ExprMap<double>& values) {
     ExprMap<Expr> rest;
     const std::vector<Expr> in_calls = symbols_in_calls(residual);
     const auto straight = [&](Expr slope, Expr symbol) {
-      return slope.is_number() && std::find(in_calls.begin(), in_calls.end(), symbol) == in_calls.end();
+      if (std::find(in_calls.begin(), in_calls.end(), symbol) != in_calls.end()) return false;
+      const auto symbols = symbols_of(std::span(&slope, 1));
+      return std::all_of(symbols.begin(), symbols.end(), [&](Expr s) { return values.contains(s); }) &&
+             std::isfinite(evaluate(slope, values));
     };
     for (std::size_t s = 0; s < group.symbols.size(); ++s) {
       const LocalSymbol& local = group.symbols[s];
-      if (const Expr slope = derivative(residual, local.symbol); straight(slope, local.symbol)) {
-        add(row, group.plus[s][m], slope.number());
-        add(row, group.minus[s][m], -slope.number());
+      if (const Expr by = derivative(residual, local.symbol); straight(by, local.symbol)) {
+        if (const Traced slope = slope_at(by, group, m, values); slope.value != 0.0) {
+          add(row, group.plus[s][m], slope);
+          add(row, group.minus[s][m], tape_.multiply({-1.0}, slope));
+        }
         rest[local.symbol] = pool_.number(0);
       } else {
         rest[local.symbol] = column(group.plus[s][m]) - column(group.minus[s][m]);
@@ -329,19 +340,20 @@ class Reduction {
     for (std::size_t k = 0; k < group.rated.size(); ++k) {
       const Expr rate = group.symbols[group.rated[k]].rate;
       const auto index = group.first_rate[m] + static_cast<std::int32_t>(k);
-      if (const Expr slope = derivative(residual, rate); straight(slope, rate)) {
-        add(row, n_ + index, slope.number());
+      if (const Expr by = derivative(residual, rate); straight(by, rate)) {
+        if (const Traced slope = slope_at(by, group, m, values); slope.value != 0.0)
+          add(row, n_ + index, slope);
         rest[rate] = pool_.number(0);
       } else {
         rest[rate] = rate_symbol(index);
         nonlinear_columns_.insert(n_ + index);
       }
     }
-    const Expr remainder = substitute(residual, rest);
-    // Known beforehand: time, and discrete variables ("h3").
+    const Expr remainder = in_own_numbers(substitute(residual, rest), group, m);
+    // Known beforehand: time, discrete variables ("h3") and numbers.
     bool known = true;
     for (Expr s : symbols_of(std::span(&remainder, 1)))
-      known = known && (s.name() == "t" || s.name()[0] == 'h');
+      known = known && (s.name() == "t" || s.name()[0] == 'h' || s.name().starts_with(own_number_name));
     if (!known)
       row.nonlinear = remainder;
     else if (!remainder.is_number(0))

@@ -317,7 +317,7 @@ RunRequest SensorRun::request() const {
 RunDerivatives SensorRun::derivatives(std::span<const double> numbers) {
   if (parameters_.empty()) return plain_run(model_, request());
   // Building pays from the second time on.
-  if (++evaluations_ == 2 && traits_of(simulation_.method).formula != MethodTraits::Formula::none) {
+  if (++evaluations_ == 2 && traits_of(simulation_.method).steps == MethodTraits::Steps::fixed) {
     RunRequest restarting = request();
     restarting.simulation.restarts = true;
     restarting.simulation.compile = false;

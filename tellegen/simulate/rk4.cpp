@@ -36,6 +36,7 @@ namespace tellegen {
 namespace {
 
 constexpr double least_part = 1e-6;  // of a step: nothing is shorter
+constexpr double least_good_pivot = 1e-4;
 
 // Where something first wants to change between `from` and `to`, to so many bisections: at `to` itself, or
 // not nearer to either end than the shortest part. `wants_change`: whether it does by a time.
@@ -53,7 +54,8 @@ double first_event(double from, double to, double shortest, int bisections, Want
 class IteratedRk4 : public Integrator {
  public:
   explicit IteratedRk4(const Problem& full)
-      : minimal_(full),
+      : full_(full),
+        minimal_(full),
         states_(minimal_.form.states.size()),
         unknowns_(minimal_.form.unknowns.size()),
         schedule_(minimal_.system, minimal_.problem.step),
@@ -62,30 +64,35 @@ class IteratedRk4 : public Integrator {
         held_(minimal_.problem.initial.held),
         fmus_(minimal_.system, minimal_.problem.step, minimal_.problem.options.stop, held_),
         updates_(held_.size()) {
-    z_.assign(minimal_.problem.initial.x.begin(),
-              minimal_.problem.initial.x.begin() + static_cast<long>(states_));
-    begin_ = z_;
-    stage_ = z_;
     for (auto& k : slope_) k.assign(states_, 0.0);
-    w_ = Eigen::Map<const Eigen::VectorXd>(minimal_.problem.initial.x.data() + states_,
-                                           static_cast<long>(unknowns_));
     jacobian_.resize(static_cast<long>(unknowns_), static_cast<long>(unknowns_));
     residual_.resize(static_cast<long>(unknowns_));
     change_.resize(static_cast<long>(unknowns_));
     lu_ = Eigen::PartialPivLU<Eigen::MatrixXd>(static_cast<long>(unknowns_));
     batch_.allocate();
-    for (std::size_t p = 0; p < minimal_.form.values.size(); ++p)
-      batch_.uniform(static_cast<std::int32_t>(states_ + unknowns_ + 1 + p)) = minimal_.form.values[p];
-    for (std::size_t k = 0; k < held_.size(); ++k) hold(k);
-    bool compiled = false;
-    if (minimal_.problem.options.compile)
-      if (const auto code = compile_c(batch_.c_source("rk4"))) {
-        batch_.use(code, "rk4");
-        compiled = true;
-      }
-    batch_.run(0, nullptr);
     statistics_.unknowns = static_cast<std::int64_t>(states_ + unknowns_);
-    statistics_.executor = compiled ? "minimal form, compiled" : "minimal form, interpreted";
+    statistics_.executor = "minimal form, interpreted";
+    if (minimal_.problem.options.compile) compile();
+    begin();
+  }
+
+  void compile() override {
+    const auto code = compile_c(batch_.c_source("rk4"));
+    if (!code) return;
+    batch_.use(code, "rk4");
+    statistics_.executor = "minimal form, compiled";
+  }
+
+  bool restart() override {
+    if (!minimal_.restart(full_)) return false;  // as it is where something is discrete
+    jumps_ = SourceJumps(*full_.system, minimal_.problem.step, minimal_.problem.options.stop);
+    statistics_.steps = statistics_.iterations = statistics_.worst_iterations = statistics_.events = 0;
+    ended_.reset();
+    failure_.clear();
+    for (std::size_t k = 0; k < exponentials_; ++k)
+      batch_.uniform(static_cast<std::int32_t>(previous_input_ + k)) = 0.0;
+    begin();
+    return true;
   }
 
   std::int64_t advance(std::int64_t samples, double* rows) override {
@@ -183,6 +190,17 @@ class IteratedRk4 : public Integrator {
     const std::vector<std::int32_t> exports = program.roots;
     return Batch(std::move(program), std::vector<InputSource>(inputs.size(), InputSource::uniform), exports,
                  1);
+  }
+
+  void begin() {
+    const std::vector<double>& x = minimal_.problem.initial.x;
+    z_.assign(x.begin(), x.begin() + static_cast<long>(states_));
+    begin_ = stage_ = z_;
+    w_ = Eigen::Map<const Eigen::VectorXd>(x.data() + states_, static_cast<long>(unknowns_));
+    for (std::size_t p = 0; p < minimal_.form.values.size(); ++p)
+      batch_.uniform(static_cast<std::int32_t>(states_ + unknowns_ + 1 + p)) = minimal_.form.values[p];
+    for (std::size_t k = 0; k < held_.size(); ++k) hold(k);
+    batch_.run(0, nullptr);
   }
 
   void hold(std::size_t k) {
@@ -340,6 +358,7 @@ class IteratedRk4 : public Integrator {
     return true;
   }
 
+  const Problem& full_;
   MinimalProblem minimal_;
   std::size_t states_, unknowns_, slope_root_ = 0, output_root_ = 0, limited_root_ = 0, exponentials_ = 0,
                                   previous_input_ = 0, update_root_ = 0;
@@ -447,11 +466,23 @@ class ExplicitRk4 : public Integrator {
       if (const auto form = explicit_form(pool, minimal->form, points)) {
         if (auto program = build(*minimal, *form, points))
           return std::unique_ptr<ExplicitRk4>(
-              new ExplicitRk4(std::move(minimal), *form, std::move(*program)));
+              new ExplicitRk4(full, std::move(minimal), *form, std::move(*program)));
       }
     }
     return nullptr;
   }
+
+  bool restart() override {
+    // Where something is discrete the minimal form says no; what is accounted for nobody asks for again.
+    if (!minimal_->problem.totals.empty() || !minimal_->restart(full_) || !pivots_hold()) return false;
+    jumps_ = SourceJumps(*minimal_->full, minimal_->problem.step, minimal_->problem.options.stop);
+    ended_.reset();
+    failure_.clear();
+    warning_.clear();
+    begin();
+    return true;
+  }
+  void compile() override { loop_.compile(); }
 
   std::int64_t advance(std::int64_t samples, double* rows) override {
     const Problem& problem = minimal_->problem;
@@ -523,7 +554,7 @@ class ExplicitRk4 : public Integrator {
     s.iterations = control_.iterations;
     s.worst_iterations = control_.worst;
     s.events = events_;
-    s.unknowns = static_cast<std::int64_t>(minimal_->form.states.size() + iterated_);
+    s.unknowns = static_cast<std::int64_t>(minimal_->form.states.size() + iterated_.size());
     s.chatter = schedule_.chatter();
     s.warning = warning_;
     s.executor = loop_.compiled() ? "explicit form, compiled" : "explicit form, interpreted";
@@ -534,30 +565,41 @@ class ExplicitRk4 : public Integrator {
   struct Built {
     Rk4Program program;
     std::vector<std::int32_t> parameters, held, updates;
+    Program pivots;  // where the run may come again: the smallest of them, relative to its row
   };
 
-  ExplicitRk4(std::unique_ptr<MinimalProblem> minimal, const ExplicitForm& form, Built built)
-      : minimal_(std::move(minimal)),
-        iterated_(form.iterated.size()),
+  ExplicitRk4(const Problem& full, std::unique_ptr<MinimalProblem> minimal, const ExplicitForm& form,
+              Built built)
+      : full_(full),
+        minimal_(std::move(minimal)),
+        iterated_(form.iterated),
         schedule_(minimal_->system, minimal_->problem.step),
         jumps_(*minimal_->full, minimal_->problem.step, minimal_->problem.options.stop),
         held_(minimal_->problem.initial.held),
         fmus_(minimal_->system, minimal_->problem.step, minimal_->problem.options.stop, held_),
         updates_(held_.size()),
         held_registers_(built.held),
+        parameter_registers_(built.parameters),
         update_registers_(built.updates),
+        pivots_(std::move(built.pivots)),
         loop_(std::move(built.program)) {
+    if (minimal_->problem.options.compile) loop_.compile();
+    begin();
+  }
+
+  void begin() {
     const Problem& problem = minimal_->problem;
-    const MinimalForm& minimal_form = minimal_->form;
+    const MinimalForm& form = minimal_->form;
     double* r = loop_.registers();
-    for (std::size_t k = 0; k < built.parameters.size(); ++k) r[built.parameters[k]] = minimal_form.values[k];
-    const std::size_t n = minimal_form.states.size();
-    for (std::size_t k = 0; k < form.iterated.size(); ++k) {
-      const auto at = std::find(minimal_form.unknowns.begin(), minimal_form.unknowns.end(), form.iterated[k]);
+    for (std::size_t k = 0; k < parameter_registers_.size(); ++k) r[parameter_registers_[k]] = form.values[k];
+    const std::size_t n = form.states.size();
+    for (std::size_t k = 0; k < iterated_.size(); ++k) {
+      const auto at = std::find(form.unknowns.begin(), form.unknowns.end(), iterated_[k]);
       r[loop_.program().iterates[k]] =
-          problem.initial.x[n + static_cast<std::size_t>(at - minimal_form.unknowns.begin())];
+          problem.initial.x[n + static_cast<std::size_t>(at - form.unknowns.begin())];
     }
     followed_ = followed_steps(problem);
+    control_ = {};
     control_.step = problem.step;
     control_.stride = problem.stride;
     control_.fixed_iterations = problem.options.iterations;
@@ -566,8 +608,40 @@ class ExplicitRk4 : public Integrator {
                                     problem.initial.x.begin() + static_cast<long>(n));
     judge_step(start);
     loop_.start(start);
-    if (problem.options.compile) loop_.compile();
     loop_.prepare();
+  }
+
+  // Are the pivots that were chosen for other numbers good ones for these?
+  bool pivots_hold() const {
+    std::vector<double> registers(pivots_.registers);
+    for (const ExprMap<double>& point : sample_points(*minimal_, false)) {
+      for (std::size_t k = 0; k < pivots_.inputs.size(); ++k)
+        registers[k] = point.at(pivots_.inputs[k].symbol);
+      interpret(pivots_, 0, registers.data());
+      if (!(registers[pivots_.roots[0]] > least_good_pivot)) return false;
+    }
+    return true;
+  }
+
+  static Program pivot_program(const MinimalProblem& minimal, const std::vector<std::pair<Expr, Expr>>& steps,
+                               const std::vector<Pivot>& pivots) {
+    const MinimalForm& m = minimal.form;
+    Pool& pool = *minimal.system.model->pool;
+    std::vector<ProgramInput> inputs{{pool.symbol("t"), 0}};
+    for (const auto* list : {&m.states, &m.unknowns, &m.parameters})
+      for (Expr symbol : *list)
+        if (std::none_of(steps.begin(), steps.end(), [&](const auto& step) { return step.first == symbol; }))
+          inputs.push_back({symbol, 0});
+    Assignments list(pool);
+    for (const auto& [symbol, value] : steps) list.assign(symbol, value);
+    Expr smallest = pool.number(1);
+    for (const Pivot& pivot : pivots) {
+      Expr largest = pool.number(0);
+      for (Expr entry : pivot.row) largest = pool.call("max", {largest, pool.call("abs", {entry})});
+      smallest = pool.call("min", {smallest, pool.call("abs", {pivot.chosen}) / largest});
+    }
+    const ProgramRoot root{smallest, 0};
+    return make_program(pool, inputs, list.list(), std::span(&root, 1), 1);
   }
 
   // How far whole steps go: to the one in which a source jumps, or to `last`. Jumps at the end of a step are
@@ -791,12 +865,13 @@ class ExplicitRk4 : public Integrator {
     };
     // Newton: J change = r, next = iterate - change.
     const std::size_t first_next = roots.size();
+    std::vector<std::pair<Expr, Expr>> steps = form.solved;  // numbers of its own names go on from there
+    std::vector<Pivot> pivots = form.pivots;
     if (!form.iterated.empty()) {
       std::vector<std::vector<Expr>> tangent;
       for (Expr r : form.residuals) tangent.push_back(gradient(r, form.iterated));
-      std::vector<std::pair<Expr, Expr>> steps = form.solved;  // numbers of its own names go on from there
       const std::size_t before = steps.size();
-      const auto change = solve_in_formulas(pool, tangent, form.residuals, steps, points);
+      const auto change = solve_in_formulas(pool, tangent, form.residuals, steps, points, pivots);
       if (change.empty()) return std::nullopt;
       for (std::size_t k = before; k < steps.size(); ++k) list.assign(steps[k].first, steps[k].second);
       Expr largest = pool.number(0);
@@ -843,6 +918,8 @@ class ExplicitRk4 : public Integrator {
     }
 
     Built built;
+    if (minimal.problem.options.restarts && minimal.form.tape)
+      built.pivots = pivot_program(minimal, steps, pivots);
     Rk4Program& step = built.program;
     step.program = make_program(pool, inputs, list.list(), roots, 10, 5);
     step.slow = slow;
@@ -883,14 +960,16 @@ class ExplicitRk4 : public Integrator {
     return built;
   }
 
+  const Problem& full_;
   std::unique_ptr<MinimalProblem> minimal_;
-  std::size_t iterated_;
+  std::vector<Expr> iterated_;
   Schedule schedule_;
   SourceJumps jumps_;
   std::vector<double> held_;
   FmuBlocks fmus_;
   std::vector<double> updates_;
-  std::vector<std::int32_t> held_registers_, update_registers_;
+  std::vector<std::int32_t> held_registers_, parameter_registers_, update_registers_;
+  Program pivots_;
   Rk4Loop loop_;
   Rk4Control control_;
   std::int64_t events_ = 0, followed_ = 0;  // steps whose totals are kept: the first

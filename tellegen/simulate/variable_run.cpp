@@ -26,6 +26,7 @@ constexpr double at_a_jump = 1.0 / 30;
 constexpr double first_look = 0.05;  // seconds
 constexpr std::int64_t steps_between_looks = 32;
 constexpr std::int64_t steps_to_look_at = 20000;
+constexpr double hopeless_steps = 1e8;  // of a run, at the pace of the last ones
 
 std::vector<Expr> with_quantities(const Problem& problem) {
   std::vector<Expr> formulas = problem.outputs, updates;
@@ -439,17 +440,21 @@ void VariableRun::compile_where_it_pays() {
   stage_->compile(false);
 }
 
-// Where rounding is all that the error control sees, steps stay as short as they are, and nothing happens.
+// Where rounding is all that the error control sees, or the solution slides along a condition that jumps back
+// and forth, steps stay as short as they are, and nothing happens.
 void VariableRun::look_for_progress() {
   if (statistics_.steps < looked_at_.steps + steps_to_look_at) return;
   double moved = 0.0;
   for (std::size_t k = 0; k < looked_at_.x.size(); ++k)
     moved = std::max(moved, std::abs(x_[k] - looked_at_.x[k]) / (peak_[k] + floor_[k]));
-  if (moved < 1e-3 && statistics_.events == looked_at_.events && t_ - looked_at_.t < 1e-3 * interval_)
+  const double further = t_ - looked_at_.t;
+  const bool hopeless = static_cast<double>(steps_to_look_at) * (stop_ - t_) > hopeless_steps * further;
+  if (moved < 1e-3 && statistics_.events == looked_at_.events && (further < 1e-3 * interval_ || hopeless))
     fail(fmt::format(
         "{} steps from t = {:.9g} s on have come no further than {:.2g} s, and nothing has changed: "
-        "the tolerance of {:g} is below what rounding leaves in this model",
-        steps_to_look_at, looked_at_.t, t_ - looked_at_.t, problem_.options.tolerance));
+        "the tolerance of {:g} is below what rounding leaves in this model{}",
+        steps_to_look_at, looked_at_.t, further, problem_.options.tolerance,
+        jumps_ ? ", or an 'if' of a variable switches back and forth there" : ""));
   looked_at_ = {
       statistics_.steps, statistics_.events, t_, {x_.begin(), x_.begin() + static_cast<long>(controlled_)}};
 }

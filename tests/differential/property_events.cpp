@@ -124,6 +124,16 @@ Verdict check_events(const Draft& draft) {
     if (!run.crash.empty()) return failed("crash", "a reason or numbers", run.crash, spec.text());
     return run.ok() ? unknown("oracle: " + no_oracle) : refused(run.code);
   }
+  // Before anyone is accused: both steps of the reference may have passed over two events, a short pulse.
+  const std::string passed_over = "oracle: its steps passed over events";
+  const auto sees_other_events = [&] {
+    try {
+      return solve(tableau, draft.outputs, integrals, stop, stop / 1000, 0.0).events.size() !=
+             want.events.size();
+    } catch (const OracleError&) {
+      return true;
+    }
+  };
   const auto near_event = [&](double t, double step) {
     return std::any_of(want.events.begin(), want.events.end(),
                        [&](double e) { return std::abs(t - e) < 3 * step; });
@@ -212,6 +222,7 @@ Verdict check_events(const Draft& draft) {
       s.bisections = few;
       if (located >= 0.0 && located < 0.01 * c.errors.back()) continue;
     }
+    if (!c.passed && sees_other_events()) return unknown(passed_over);
     if (!c.passed)
       return failed(method + " is wrong", expected, got, where + ", " + s.text() + "; errors " + c.text());
     if (orderly && !c.at_order)
@@ -246,6 +257,7 @@ Verdict check_events(const Draft& draft) {
           continue;
       }
       if (!ci.passed && !variable && integral_error(study.step / 8) < 0.1 * ci.errors.back()) continue;
+      if (!ci.passed && sees_other_events()) return unknown(passed_over);
       if (!ci.passed)
         return failed("integral over events is wrong with " + method, target, got,
                       name + ", " + study.text() + "; errors " + ci.text());
