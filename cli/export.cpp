@@ -32,7 +32,7 @@ struct ExportRequest {
 };
 
 SimulationOptions options_of(const ExportRequest& request, const Model& model) {
-  SimulationOptions given;
+  SimulationOptions given = as_the_model_says();
   if (!request.step.empty()) given.step = read_seconds({tellegen_export, "--step"}, request.step);
   if (!request.stop.empty()) given.stop = read_seconds({tellegen_export, "--stop"}, request.stop);
   std::vector<std::string> methods;

@@ -47,8 +47,7 @@ EquationSystem checked_system(const Model& model) {
   std::vector<Fault> faults = topology_faults(model, system.graph, system.tree);
   try {
     // [simulation] as far as it goes: a model to be run with --stop and --step need not have them.
-    SimulationOptions options;
-    options.method = options.form = options.start = "";
+    SimulationOptions options = as_the_model_says();
     if (!model.simulation.stop) options.stop = 1e300;
     if (!model.simulation.step) options.step = 1.0;
     complete_options(model, options);

@@ -35,7 +35,7 @@ struct SynthesizeRequest {
 };
 
 SimulationOptions options_of(const SynthesizeRequest& request) {
-  SimulationOptions options;
+  SimulationOptions options = as_the_model_says();
   if (!request.stop.empty()) options.stop = read_seconds({tellegen_synthesize, "--stop"}, request.stop);
   if (!request.step.empty()) options.step = read_seconds({tellegen_synthesize, "--step"}, request.step);
   if (!request.sample.empty())
@@ -44,8 +44,6 @@ SimulationOptions options_of(const SynthesizeRequest& request) {
   for (const IntegratorEntry& entry : integrators()) methods.emplace_back(entry.name);
   check_choice({tellegen_synthesize, "--method"}, request.method, methods);
   options.method = request.method;
-  options.form = options.start = "";
-  options.event_bisections = 0;
   options.compile = !request.interpret;
   return options;
 }

@@ -603,8 +603,7 @@ void check_stages(const Model& model, const Record& record, const std::vector<Ca
 
 CalibrationOptions calibration_options() {
   CalibrationOptions options;
-  options.integration.method = options.integration.form = options.integration.start = "";
-  options.integration.event_bisections = 0;
+  options.integration = as_the_model_says();
   return options;
 }
 

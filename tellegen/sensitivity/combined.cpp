@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
 
 #include "tellegen/equations/sensitivity_graph.h"
@@ -40,23 +42,49 @@ bool begins_by_conditions(const Model& model) {
          std::any_of(model.initial.begin(), model.initial.end(), [](const auto& i) { return i.condition; });
 }
 
-// Where states begin by conditions, so do their sensitivities: by the derivatives of those, as numbers.
+// Where states begin by conditions, so do their sensitivities: by the derivatives of those, as numbers. Where
+// storages are bound to each other and some initial values give way, the same ones do beside sensitivities:
+// all begin with what they are in the model alone.
 void begin_consistently(const Model& model, std::span<const int> wrt, Model& combined) {
   const EquationSystem system = build_system(model);
   const Storage storage = analyse_storage(system);
+  const bool bound = !storage.redundant.empty();
+  if (!begins_by_conditions(model) && !bound) return;
   Tableau tableau(system);
   const InitialState start = find_initial_state(tableau, storage);
   std::vector<double> x, rates, held(start.held.size() * wrt.size(), 0.0);
   StartDerivatives(tableau, storage, start, wrt).forward(held, x, rates);
   const auto n = static_cast<std::size_t>(system.size());
-  for (std::size_t p = 0; p < wrt.size(); ++p)
-    for (std::int32_t k = 0; k < tableau.rate_count(); ++k) {
-      if (!storage.is_state[k]) continue;
-      const std::string name = sensitivity_name(rate_name(system, k), model.parameters[wrt[p]].name);
-      const double slope = tableau.rate_value(std::span(x).subspan(n * p, n), k);
-      std::erase_if(combined.initial, [&](const ModelInitial& i) { return i.variable == name; });
-      combined.initial.push_back({name, model.pool->number(slope), {model.file.string(), 0}});
-    }
+  const auto begin_with = [&](const std::string& name, double value) {
+    std::erase_if(combined.initial, [&](const ModelInitial& i) { return i.variable == name; });
+    combined.initial.push_back({name, model.pool->number(value), {model.file.string(), 0}});
+  };
+  for (std::int32_t k = 0; k < tableau.rate_count(); ++k) {
+    if (!storage.is_state[k] && !bound) continue;
+    const std::string name = rate_name(system, k);
+    if (bound) begin_with(name, tableau.rate_value(start.x, k));
+    for (std::size_t p = 0; p < wrt.size(); ++p)
+      begin_with(sensitivity_name(name, model.parameters[wrt[p]].name),
+                 tableau.rate_value(std::span(x).subspan(n * p, n), k));
+  }
+}
+
+// Do other initial values give way beside sensitivities than in the model alone?
+bool begins_otherwise(const Model& model, const Model& combined) {
+  const EquationSystem system = build_system(model), both = build_system(combined);
+  const Storage storage = analyse_storage(system);
+  if (storage.redundant.empty()) return false;
+  Tableau alone(system), beside(both);
+  const InitialState one = find_initial_state(alone, storage),
+                     two = find_initial_state(beside, analyse_storage(both));
+  std::map<std::string, double> begins;
+  for (std::int32_t k = 0; k < beside.rate_count(); ++k)
+    begins[rate_name(both, k)] = beside.rate_value(two.x, k);
+  for (std::int32_t k = 0; k < alone.rate_count(); ++k) {
+    const double value = alone.rate_value(one.x, k);
+    if (std::abs(begins[rate_name(system, k)] - value) > 1e-9 * (1.0 + std::abs(value))) return true;
+  }
+  return false;
 }
 
 // The sensitivities of slow states take the long steps of these: so they are those of the run that is made.
@@ -80,6 +108,12 @@ void slow_sensitivities(const Model& model, const std::vector<std::string>& para
 
 }  // namespace
 
+Model combined_model(const Model& model, std::span<const int> wrt) {
+  Model combined = with_sensitivities(model, names_of(model, wrt));
+  begin_consistently(model, wrt, combined);
+  return combined;
+}
+
 CombinedRun::CombinedRun(const Model& model, const RunRequest& request)
     : names_(names_of(model, request.wrt)),
       observed_(request.observed),
@@ -94,8 +128,7 @@ CombinedRun::CombinedRun(const Model& model, const RunRequest& request)
       !ParameterSlopes(model, request.wrt).of(model.simulation.stop_formula).empty())
     refuse(model, fmt::format("with method '{}' the end of the run cannot move with a parameter", method),
            advice);
-  combined_ = with_sensitivities(model, names_);
-  if (begins_by_conditions(model)) begin_consistently(model, request.wrt, combined_);
+  combined_ = combined_model(model, request.wrt);
   std::vector<ParameterDerivative> by;
   for (const std::string& name : names_) {
     by.emplace_back(model, find_parameter(model, name));
@@ -191,6 +224,9 @@ RunDerivatives second_order_run(const Model& model, const RunRequest& request) {
            "write numbers in [initial] in place of 'steady' and 'such_that'");
   const std::vector<std::string> names = names_of(model, request.wrt);
   Model combined = with_sensitivities(model, names);
+  if (begins_otherwise(model, combined))
+    refuse(model, "second derivatives are those of a run whose initial values do not contradict each other",
+           "give storages that are bound to each other initial values that agree");
   RunRequest second;
   second.simulation = request.simulation;
   for (const std::string& name : names) second.wrt.push_back(study_parameter(combined, name));

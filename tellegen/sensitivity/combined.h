@@ -11,6 +11,9 @@
 
 namespace tellegen {
 
+// The model with its sensitivities beside it, all beginning with what they are in the model alone.
+Model combined_model(const Model& model, std::span<const int> wrt);
+
 // rk4 and exact. Throws ModelError (T341) where discrete variables change or the end of the run moves.
 RunDerivatives combined_forward_run(const Model& model, const RunRequest& request);
 

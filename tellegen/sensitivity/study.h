@@ -30,14 +30,6 @@
 
 namespace tellegen {
 
-// Options that leave everything to the model's [simulation].
-inline SimulationOptions as_the_model_says() {
-  SimulationOptions options;
-  options.method = options.form = options.start = "";
-  options.event_bisections = 0;
-  return options;
-}
-
 struct StudyOptions {
   enum class Method { automatic, forward, adjoint, finite_difference };
   SimulationOptions simulation = as_the_model_says();  // over [simulation]

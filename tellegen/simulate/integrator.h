@@ -45,6 +45,14 @@ struct SimulationOptions {
   std::vector<Expr> recorded = {};
 };
 
+// Options that leave everything to the model's [simulation].
+inline SimulationOptions as_the_model_says() {
+  SimulationOptions options;
+  options.method = options.form = options.start = "";
+  options.event_bisections = 0;
+  return options;
+}
+
 struct Statistics {
   std::int64_t steps = 0, iterations = 0, worst_iterations = 0, factorisations = 0, events = 0;
   std::int64_t unknowns = 0;  // of the equations solved in each step

@@ -254,6 +254,11 @@ bool LinearOracle::start() {
   const Segment& s = segments_[0];
   const int n = columns_, extra = static_cast<int>(s.exogenous.size());
   const int rows = static_cast<int>(tableau_.initial.size());
+  // A storage that is left out begins in a steady state. Where storages are bound to each other as well,
+  // which default gives way to that is the program's choice.
+  int storages = 0;
+  for (int r = 0; r < n; ++r) storages += !s.E.row(r).head(n).isZero(0.0);
+  if (storages > rows && storages > states()) return false;
   MatrixXd conditions(rows + extra, s.V.cols());
   VectorXd values(rows + extra);
   for (int r = 0; r < rows; ++r) {

@@ -5,8 +5,10 @@
 #include <cstdio>
 
 #include "tellegen/equations/sensitivity_graph.h"
+#include "tellegen/model/parameters.h"
 #include "tellegen/model/read.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/sensitivity/combined.h"
 #include "tellegen/sensitivity/study.h"
 #include "tellegen/simulate/simulate.h"
 #include "tellegen/simulate/stop.h"
@@ -148,7 +150,10 @@ Outcome graph_text(const std::string& text, const RunSpec& spec, const std::vect
                    const std::vector<std::string>& parameters) {
   Outcome result;
   guarded(result, [&] {
-    Model model = with_sensitivities(read(text), parameters);
+    Model alone = read(text);
+    std::vector<int> wrt;
+    for (const std::string& p : parameters) wrt.push_back(study_parameter(alone, p));
+    Model model = combined_model(alone, wrt);
     SimulationOptions options = complete_options(model, options_of(spec));
     add_stop_watch(model, options);
     const EquationSystem system = build_system(model);
