@@ -58,32 +58,69 @@ Breakpoints::Breakpoints(const EquationSystem& system, double interval, double s
     const Discrete& d = system.discrete[index];
     if (d.every != 0.0 || d.external || !depends_on(d.update, t)) continue;
     omega = std::max(omega, fastest_sine(std::span(&d.update, 1), t, {{t, 0.0}}));
-    Timed timed{index, d.update, {}};
-    bool alone = true;
-    for (Expr s : symbols_of(std::span(&d.update, 1))) {
-      if (s == t) continue;
-      const int k = discrete_of(system, s);
-      alone = alone && k >= 0;
-      timed.symbols.push_back({s, k});
-    }
-    if (alone) timed_.push_back(std::move(timed));
+    auto symbols = discrete_symbols(d.update);
+    ExprMap<double> starts;
+    for (std::size_t k = 0; symbols && k < symbols->size(); ++k)
+      starts[(*symbols)[k].first] = system.discrete[(*symbols)[k].second].start;
+    if (!symbols || !time_piece(d.update, 0.0, starts)) find_carriers(d.update);
+    if (symbols) timed_.push_back({index, d.update, std::move(*symbols)});
   }
   if (omega > 0.0) longest_ = period_part * 2.0 * std::numbers::pi / omega;
 }
 
-double Breakpoints::next_timed(double t, std::span<const double> held) {
-  if (timed_known_ && timed_next_ > t) return timed_next_;
-  timed_known_ = true;
-  timed_next_ = no_breakpoint;
-  for (const Timed& timed : timed_) {
-    ExprMap<double> numbers;
-    for (const auto& [symbol, k] : timed.symbols) numbers[symbol] = held[k];
-    // The piece just after t: a change at t itself is behind.
-    const double from = t + 1e-14 * t;
-    if (const auto piece = time_piece(timed.update, from, numbers); piece && piece->until > from)
-      timed_next_ = std::min(timed_next_, piece->until);
+std::optional<Breakpoints::Symbols> Breakpoints::discrete_symbols(Expr e) const {
+  Symbols found;
+  for (Expr s : symbols_of(std::span(&e, 1))) {
+    if (s.name() == "t") continue;
+    const int k = discrete_of(system_, s);
+    if (k < 0) return std::nullopt;
+    found.push_back({s, k});
   }
-  return timed_next_;
+  return found;
+}
+
+// The largest parts of a formula that are functions of time in pieces.
+void Breakpoints::find_carriers(Expr e) {
+  if (!depends_on(e, e.pool().symbol("t"))) return;
+  if (auto symbols = discrete_symbols(e)) {
+    ExprMap<double> starts;
+    for (const auto& [symbol, k] : *symbols) starts[symbol] = system_.discrete[k].start;
+    if (const auto piece = time_piece(e, 0.0, starts)) {
+      if (std::isfinite(piece->until)) carriers_.push_back({e, std::move(*symbols)});
+      return;
+    }
+  }
+  for (Expr part : e.args()) find_carriers(part);
+}
+
+double Breakpoints::next_timed(double t, std::span<const double> held) {
+  if (timed_known_ && std::min(timed_next_, kink_next_) > t) return std::min(timed_next_, kink_next_);
+  timed_known_ = true;
+  timed_next_ = kink_next_ = no_breakpoint;
+  const double from = t + 1e-14 * t;  // the piece just after t: a change at t itself is behind
+  ExprMap<double> numbers;
+  const auto end_of_piece = [&](Expr value, const Symbols& symbols) {
+    numbers.clear();
+    for (const auto& [symbol, k] : symbols) numbers[symbol] = held[k];
+    const auto piece = time_piece(value, from, numbers);
+    return piece && piece->until > from ? piece->until : no_breakpoint;
+  };
+  for (const Timed& timed : timed_)
+    timed_next_ = std::min(timed_next_, end_of_piece(timed.update, timed.symbols));
+  for (const Carrier& carrier : carriers_) {
+    const double until = end_of_piece(carrier.value, carrier.symbols);
+    if (until == no_breakpoint) continue;
+    Expr time = system_.model->pool->symbol("t");
+    const auto value = [&](double at) {
+      numbers[time] = at;
+      return evaluate(carrier.value, numbers);
+    };
+    const double before = value(until * (1 - 1e-10)), after = value(until * (1 + 1e-10));
+    const bool jumps = std::abs(after - before) > 1e-6 * (std::abs(after) + std::abs(before));
+    double& next = jumps ? timed_next_ : kink_next_;
+    next = std::min(next, until);
+  }
+  return std::min(timed_next_, kink_next_);
 }
 
 double Breakpoints::next(double t, std::span<const double> held) {

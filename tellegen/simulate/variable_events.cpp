@@ -12,6 +12,7 @@ namespace {
 
 constexpr double event_resolution = 1e-10;  // of a step
 constexpr int most_changes = 50;            // of discrete variables at one instant
+constexpr int rounds_to_settle = 8;
 constexpr double sharpening = 0.01;  // of a step: long for an instant, short for what happens in a step
 // Events so near the begin of their steps, so many on end, are chattering: then discrete variables rest for a
 // while, longer and longer, from one part of a row's interval to another.
@@ -149,7 +150,8 @@ bool VariableRun::begin_anew() {
     solve_inside(std::min(1.0, (at - begin_) / length_), row_.data());
     last_row = row_;
   }
-  const double length = std::max({instant * typical_, 64.0 * rounding * at, 1e-15 * interval_});
+  const double shortest = std::max(64.0 * rounding * at, 1e-15 * interval_);
+  double length = std::max(instant * typical_, shortest);
   const double now = at * (1 + 4.0 * rounding);
   bool any = false, changed = false;
   const auto solve = [&](double t) {
@@ -163,6 +165,8 @@ bool VariableRun::begin_anew() {
   };
   const bool row_due = row_time(rows_ + 1) <= (at + 2 * length) * (1 + 1e-12);
   for (int round = 0;; ++round) {
+    // What changes back and forth may do so because states move on in the instant, while time does not.
+    if (round > 0 && round % rounds_to_settle == 0) length = std::max(1e-3 * length, shortest);
     if (!solve(now)) return no_solution();
     if (round == 0 && row_due && !sharpen_row(now) && !solve(now)) return no_solution();
     if (round == 0) jump_row = row_;
@@ -230,7 +234,8 @@ void VariableRun::chatters(double t) {
                                       system_.discrete[last_changed_].name, t);
   }
   quick_events_ = 0;
-  rest_ = std::clamp(4 * rest_, shortest_rest * interval_, longest_rest * interval_);
+  const double scale = std::min(interval_, 1e-3 * stop_);
+  rest_ = std::clamp(4 * rest_, shortest_rest * scale, longest_rest * scale);
   rest_until_ = t + rest_;
 }
 

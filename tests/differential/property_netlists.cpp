@@ -213,7 +213,7 @@ Draft netlist_draft(Random& random) {
     nodes.push_back(n);
   }
   draft.simulation = {{".model dmod d", "(is=1e-14 n=1.2)"},
-                      {".model smod sw", "(vt=0.5 vh=0.2 ron=10 roff=1meg)"},
+                      {".model smod sw", "(vt=0.503 vh=0.2017 ron=10 roff=1meg)"},
                       {".tran", "5u 2m 0 5u"}};
   return draft;
 }
