@@ -340,7 +340,12 @@ void Translation::device(const Item& item) {
     fault(item, "T502",
           fmt::format("'{}' has {} nodes, and the model '{}' needs {}: {}", element.name, count, model->name,
                       device->ports.size(), fmt::join(device->ports, ", ")));
-  for (const std::string& port : device->ports) nodes[port] = next <= count ? node(item, next++) : "datum";
+  std::map<std::string, double> potentials;  // of terminals at the start, as .ic says
+  const auto connect = [&](const std::string& port) {
+    potentials[port] = next <= count ? node_start(item, next) : 0.0;
+    nodes[port] = next <= count ? node(item, next++) : "datum";
+  };
+  for (const std::string& port : device->ports) connect(port);
   if (element.letter() == 'w') {
     // The switch is controlled by a voltage: the current, in volts, on a node of its own.
     ComponentText sense{names_.extra_component(element.name + "_sense"), "electrical.voltage_source", {}};
@@ -352,7 +357,7 @@ void Translation::device(const Item& item) {
     nodes["cp"] = control;
     nodes["cn"] = "datum";
   }
-  for (const std::string& port : device->optional) nodes[port] = next <= count ? node(item, next++) : "datum";
+  for (const std::string& port : device->optional) connect(port);
   if (next <= count)
     fault(item, "T502", fmt::format("'{}' of the model '{}' has too many nodes", element.name, model->name));
   const std::map<std::string, std::string> outer = nodes;
@@ -384,19 +389,38 @@ void Translation::device(const Item& item) {
     if (!apart) continue;
     for (const KeyValue& a : part.values) beside.value(a.name, evaluated(a.text));
     write(beside, item);
-    if (run_.uic && !part.state.empty())
-      initial_.add(fmt::format("\"{}.{}\" = 0", beside.name, part.state), item.place());
+    if (run_.uic && !part.state.empty()) {
+      double start = 0.0, sign = 1.0;
+      for (const KeyValue& port : part.ports) {
+        const auto known = potentials.find(port.text.substr(port.text.starts_with("outer ") ? 6 : 0));
+        if (known == potentials.end()) {  // a node of its own
+          start = 0.0;
+          break;
+        }
+        start += std::exchange(sign, -1.0) * known->second;
+      }
+      initial_.add(fmt::format("\"{}.{}\" = {}", beside.name, part.state, number_text(start)), item.place());
+    }
   }
   for (const std::string& port : device->ports) text.port(port, nodes[port]);
   for (const KeyValue& a : device->values)
     if (asked_for(a.text, *device, given)) text.value(a.name, evaluated(a.text));
   write(text, item);
   if (!run_.uic) return;
+  // Where nothing else is said a junction begins with the voltage between its terminals: that of `gs.v` is
+  // from g to s, that of `v` from the first to the second.
+  const auto between = [&](const std::string& variable) {
+    const bool named = variable.size() == 4;  // "gs.v"
+    const std::string from = named ? variable.substr(0, 1) : device->ports[0],
+                      to = named ? variable.substr(1, 1) : device->ports[1];
+    return potentials.at(from) - potentials.at(to);
+  };
   for (const DeviceKind::State& state : device->states)
     if (number(state.storage) != 0.0)
-      initial_.add(
-          fmt::format("\"{}.{}\" = {}", text.name, state.variable, toml_value(evaluated(state.start))),
-          item.place());
+      initial_.add(fmt::format("\"{}.{}\" = {}", text.name, state.variable,
+                               given.contains(state.start) ? toml_value(evaluated(state.start))
+                                                           : number_text(between(state.variable))),
+                   item.place());
 }
 
 }  // namespace tellegen

@@ -25,7 +25,7 @@ struct DeviceKind {
   std::vector<std::string> optional;           // terminals after the ports; the datum where they are left out
   struct Part {                                // a component beside that of the device
     std::string name, kind, when, before;      // where `when` is not zero; in series before that port
-    std::string state;                         // begins at zero with uic
+    std::string state;                         // begins with uic at what .ic gives its ports
     std::vector<KeyValue> ports, values;       // a port on one of the device, "outer " that, or "new " node
   };
   std::vector<Part> parts;

@@ -22,6 +22,16 @@ TEST(Netlist, PassiveElementsBecomeComponents) {
             R"(c1 = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1e-05 })");
 }
 
+// A junction too: with the voltage between its terminals, however it is turned, unless ic= says another.
+TEST(Netlist, JunctionsBeginWithUicWhereTheirNodesDo) {
+  const std::string lines =
+      "c1 k 0 100p\nd1 0 k dd\nd2 0 k dd ic=-3\nj1 k g 0 jj\nr1 g 0 1k\n.ic v(k)=10 v(g)=1\n"
+      ".model dd d(rs=0.1 cjo=100p)\n.model jj njf(cgs=1p cgd=1p)\n.tran 5n 100n uic";
+  const std::string text = converted(lines).toml;
+  for (const char* start : {"\"d1.v\" = -10", "\"d2.v\" = -3", "\"j1.gs.v\" = 1", "\"j1.gd.v\" = -9"})
+    EXPECT_NE(text.find(start), std::string::npos) << start;
+}
+
 TEST(Netlist, StorageBeginsSteadyOrWithUicWhereItIsTold) {
   const std::string lines = "C1 a 0 1u ic=2\nL1 a 0 1m ic=3\nC2 a b 1u\nR1 b 0 1\n.ic v(a)=5 v(b)=1\n";
   const ConvertedNetlist without = converted(lines + ".tran 1u 1m"),
