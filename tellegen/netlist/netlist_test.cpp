@@ -22,6 +22,13 @@ TEST(Netlist, PassiveElementsBecomeComponents) {
             R"(c1 = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1e-05 })");
 }
 
+TEST(Netlist, PairsOfNodesMayStandInBrackets) {
+  for (const char* line : {"E1 (b 0) (a 0) 10", "E1 b 0 (a 0) 10", "E1 (b 0) a 0 10"})
+    EXPECT_EQ(component(std::string("V1 a 0 1\nR1 b 0 1\n") + line, "e1"),
+              component("V1 a 0 1\nR1 b 0 1\nE1 b 0 a 0 10", "e1"))
+        << line;
+}
+
 // A junction too: with the voltage between its terminals, however it is turned, unless ic= says another.
 TEST(Netlist, JunctionsBeginWithUicWhereTheirNodesDo) {
   const std::string lines =

@@ -255,8 +255,18 @@ void Translation::note(const Place& place, std::string text) {
   result_.notes.push_back(fmt::format("{}:{}: note: {}", place.file, place.line, text));
 }
 
+// E1 (b 0) (a 0) 10: pairs of nodes may stand in brackets.
 Translation::Item Translation::item_of(const Element& element) const {
-  return {element, fields_of(*element.card)};
+  Item item{element, fields_of(*element.card)};
+  auto& fields = item.fields;
+  for (const std::ptrdiff_t k : {1, 3})
+    if (std::string_view("efgh").find(element.letter()) != std::string_view::npos &&
+        fields.size() > static_cast<std::size_t>(k) + 3 && fields[k].type == Field::Type::open &&
+        fields[k + 3].type == Field::Type::close) {
+      fields.erase(fields.begin() + k + 3);
+      fields.erase(fields.begin() + k);
+    }
+  return item;
 }
 
 std::string Translation::node(const Item& item, std::size_t k) const {
