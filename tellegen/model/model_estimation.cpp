@@ -53,6 +53,16 @@ double in_si(const Scalar& scalar, bool difference) {
   return *scalar.number - (difference && !scalar.unit.empty() ? units().to_si(0.0, scalar.unit) : 0.0);
 }
 
+bool is_table(const Model& model, const std::string& name) {
+  if (model.tables.contains(name)) return true;
+  const auto dot = name.rfind('.');
+  const auto component = model.component_by_name.find(name.substr(0, dot));
+  if (dot == std::string::npos || component == model.component_by_name.end()) return false;
+  const auto& parameters = model.kinds[model.components[component->second].kind].parameters;
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [&](const KindParameter& p) { return p.table && p.name == name.substr(dot + 1); });
+}
+
 // [columns] names sensors, inputs and the time; which columns they are, is read with the data
 // (column_names.h).
 void check_columns(const Source& at, const Model& model) {
@@ -162,6 +172,9 @@ void ModelReader::read_unknown(const Value& entry, const std::string& name) {
   const Source at = source(0);
   const std::string what = fmt::format("unknown '{}'", name);
   if (ParameterTable* table = find_parameter_table(model_, name)) return read_unknown_table(entry, *table);
+  if (is_table(model_, name))
+    return at.fault(entry, "T164", fmt::format("{} is a table", what),
+                    {"write parameters = true in it, and its values are unknown"});
   at.known_keys(entry, unknown_keys, what);
   std::optional<std::string_view> bare_unit;
   const int parameter = studied_parameter(entry, name, bare_unit);

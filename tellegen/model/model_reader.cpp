@@ -284,7 +284,7 @@ void ModelReader::read_parameter(int scope, int component, int index, const Valu
   if (parameter.table) {
     model_.components[component].values[index].table =
         tables_.read(at, value, scopes_[scope]->folder, what(),
-                     {parameter.unit, "", parameter.interpolation, parameter.dimensions});
+                     {parameter.unit, "", parameter.interpolation, parameter.dimensions, {"parameters"}});
     if (value.is_table() && value.find("parameters"))
       named_tables_.push_back({component, index, scope, &value});
     return;

@@ -32,7 +32,8 @@ void ModelReader::read_tables(int scope) {
     if (!check_name(at, entry, entry.key, "a table")) continue;
     const std::string name(entry.key), what = fmt::format("table '{}'", name);
     const std::string unit = entry.is_table() ? at.text(entry, "unit", what) : "";
-    auto read = tables_.read(at, entry, scopes_[scope]->folder, what, {.dimensions = 0});
+    auto read =
+        tables_.read(at, entry, scopes_[scope]->folder, what, {.dimensions = 0, .also = {"parameters"}});
     if (read && names_values(scope, entry, name, *read)) read = with_named_values(entry, unit, *read);
     if (read) scopes_[scope]->tables[name] = std::move(read);
   }

@@ -86,6 +86,9 @@ std::vector<std::string> parameter_names(const Model& model, bool all) {
   if (all)
     for (const OwnNumber& n : own_numbers(model)) {
       const Component& component = model.components[n.component];
+      if (component.values[n.parameter].value.is_symbol() &&
+          component.values[n.parameter].value.name().starts_with("parameter("))
+        continue;  // it is one of them already
       names.push_back(component.name + "." + model.kinds[component.kind].parameters[n.parameter].name);
     }
   return names;

@@ -66,9 +66,9 @@ std::shared_ptr<const Table> TableReader::read(const Source& source, const Value
                                                Wanted wanted) {
   std::string own_unit;
   if (value.is_table()) {
-    std::vector<std::string_view> known{"points",        "table",  "column",    "time",      "x",
-                                        "axes",          "values", "scattered", "grid",      "tolerance",
-                                        "interpolation", "unit",   "summary",   "parameters"};
+    std::vector<std::string_view> known{"points",        "table",  "column",    "time", "x",
+                                        "axes",          "values", "scattered", "grid", "tolerance",
+                                        "interpolation", "unit",   "summary"};
     known.insert(known.end(), wanted.also.begin(), wanted.also.end());
     source.known_keys(value, known, what);
     if (const Value* given = value.find("interpolation")) {
