@@ -380,8 +380,8 @@ EnergyBalance EnergyAccount::balance(const Problem& problem, const Integrator& i
                      return std::abs(a.stored - a.flown_in) > std::abs(b.stored - b.flown_in);
                    });
   // Rows in step with pulses may show none of them: no less was exchanged than went somewhere.
-  result.exchanged = std::max({result.exchanged, std::abs(result.delivered), std::abs(result.flown_in),
-                               std::abs(result.stored)});
+  result.exchanged = std::max(
+      {result.exchanged, std::abs(result.delivered), std::abs(result.flown_in), std::abs(result.stored)});
   // What rounding leaves of the energies themselves is no error.
   const double scale = result.exchanged + 1e-9 * level;
   result.error = scale > 0.0 ? std::abs(result.flown_in - result.stored) / scale : 0.0;
