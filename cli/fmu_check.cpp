@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "tellegen/model/fmu_component.h"
-#include "tellegen/model/reading.h"
 #include "tellegen/results/table.h"
 
 namespace tellegen {
@@ -26,7 +25,7 @@ std::string start_of(const FmuVariable& v, std::size_t element) {
 
 std::string platforms_of(const FmuUse& use) {
   const auto all = use.file->platforms();
-  return all.empty() ? "none" : joined(all);
+  return all.empty() ? "none" : fmt::format("{}", fmt::join(all, ", "));
 }
 
 // Local variables are left out: nothing here can see them.

@@ -76,6 +76,7 @@ class Stage {
         variables_(std::move(variables)),
         record_(part_of(record, stage)),
         noise_(noise_of()),
+        smooth_(smooth_rows(model_, indices())),
         run_(model_, record_, indices(), options.integration) {
     count_readings(stage);
   }
@@ -228,7 +229,7 @@ class Stage {
   // What [unknowns] says of the smoothness of tables, as readings of zero.
   void add_smoothness(const std::vector<double>& now, const Eigen::VectorXd& inner,
                       SquaresPoint& point) const {
-    for (const SmoothRow& row : smooth_rows(model_, indices())) {
+    for (const SmoothRow& row : smooth_) {
       double residual = 0.0;
       for (const auto& [k, weight] : row) residual += weight * now[static_cast<std::size_t>(k)];
       point.cost += 0.5 * residual * residual;
@@ -558,6 +559,7 @@ class Stage {
   std::int64_t first_ = 0;  // row of the window
   Record record_;
   std::vector<double> noise_;
+  std::vector<SmoothRow> smooth_;
   SensorRun run_;
   std::int64_t readings_ = 0;
   std::vector<double> deviations_;  // at the best point

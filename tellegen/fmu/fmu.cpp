@@ -153,7 +153,7 @@ struct FmuFile::Unpacked {
         there.push_back(platform);
     }
     return fmt::format("it has no code for this machine ({}/{}.so); it has {}",
-                       fmt::format("{}", fmt::join(platforms_here(d.version), ", ")), d.co_simulation,
+                       fmt::join(platforms_here(d.version), ", "), d.co_simulation,
                        !there.empty() ? "code for " + fmt::format("{}", fmt::join(there, ", "))
                        : sources      ? "sources only"
                                       : "no code at all");

@@ -140,6 +140,8 @@ class ModelReader {
   // model_tables.cpp: [tables]
   void read_tables(int scope);
   bool names_values(int scope, const Value& value, const std::string& name, const Table& table);
+  std::vector<ModelParameter> named_values(const Value& value, const std::string& name,
+                                           const std::string& unit, const Table& table);
   std::shared_ptr<const Table> with_named_values(const Value& value, const std::string& unit,
                                                  const Table& table);
   void name_table_values();

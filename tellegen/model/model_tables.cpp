@@ -56,20 +56,29 @@ bool ModelReader::names_values(int scope, const Value& value, const std::string&
   return false;
 }
 
+// The values as parameters, with the numbers of the command line where it has some.
+std::vector<ModelParameter> ModelReader::named_values(const Value& value, const std::string& name,
+                                                      const std::string& unit, const Table& table) {
+  std::vector<ModelParameter> found;
+  for (const double number : values_of(table)) {
+    ModelParameter parameter;
+    parameter.name = name + index_of(found.size(), axes_of(table));
+    parameter.unit = unit;
+    parameter.number = number;
+    parameter.value = model_.pool->number(number);
+    parameter.place = source(0).document.at(value);
+    replace_number(parameter, value, false);
+    found.push_back(std::move(parameter));
+  }
+  return found;
+}
+
 std::shared_ptr<const Table> ModelReader::with_named_values(const Value& value, const std::string& unit,
                                                             const Table& table) {
   ParameterTable named{std::string(value.key), {}, axes_of(table), {}, source(0).document.at(value)};
-  const std::vector<double> values = values_of(table);
   std::vector<std::string> symbols;
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    ModelParameter parameter;
-    parameter.name = named.name + index_of(k, named.axes);
-    parameter.unit = unit;
+  for (ModelParameter& parameter : named_values(value, named.name, unit, table)) {
     parameter.symbol = model_.pool->symbol(parameter.name);
-    parameter.number = values[k];
-    parameter.value = model_.pool->number(values[k]);
-    parameter.place = named.place;
-    replace_number(parameter, value, false);
     numbers_[parameter.symbol] = parameter.number;
     symbol_units_[parameter.symbol] = unit;
     symbols.push_back(parameter.name);
@@ -87,33 +96,27 @@ void ModelReader::name_table_values() {
 // Of a component's table: it gets a kind of its own, with a parameter for each value in place of the table.
 void ModelReader::name_table_values(const Pending& of) {
   Component& component = model_.components[of.component];
-  const std::size_t index = static_cast<std::size_t>(of.parameter);
+  const auto index = static_cast<std::size_t>(of.parameter);
   const std::shared_ptr<const Table> table = component.values[index].table;
   Kind kind = model_.kinds[component.kind];
   const KindParameter parameter = kind.parameters[index];
   const std::string name = component.name + "." + parameter.name;
   if (!table || !names_values(of.scope, *of.value, name, *table)) return;
   ParameterTable named{name, {}, axes_of(*table), {}, source(0).document.at(*of.value)};
-  const std::vector<double> values = values_of(*table);
-  std::vector<std::string> symbols;
-  for (std::size_t k = 0; k < values.size(); ++k) {
+  std::vector<std::string> symbols, full;
+  for (const ModelParameter& given : named_values(*of.value, name, parameter.unit, *table)) {
     KindParameter own;
-    own.name = parameter.name + index_of(k, named.axes);
+    own.name = given.name.substr(component.name.size() + 1);
     own.unit = parameter.unit;
     own.any_unit = parameter.any_unit;
     own.summary = parameter.summary;
     symbols.push_back(own.name);
-    ModelParameter given;
-    given.name = component.name + "." + own.name;
-    given.unit = own.unit;
-    given.number = values[k];
-    replace_number(given, *of.value, false);
-    ParameterValue number;
-    number.value = model_.pool->number(given.number);
-    number.constant = true;
-    number.number = given.number;
-    component.values.push_back(std::move(number));
+    full.push_back(given.name);
     kind.parameters.push_back(std::move(own));
+    component.values.emplace_back();
+    component.values.back().value = given.value;
+    component.values.back().constant = true;
+    component.values.back().number = given.number;
   }
   const TableMap sum{{parameter.name, with_parameters(*table, symbols)}};
   const auto spread = [&](Expr& formula) {
@@ -129,8 +132,7 @@ void ModelReader::name_table_values(const Pending& of) {
   spread(kind.loss);
   component.kind = static_cast<int>(model_.kinds.size());
   model_.kinds.push_back(std::move(kind));
-  for (const std::string& symbol : symbols)
-    named.parameters.push_back(study_parameter(model_, component.name + "." + symbol));
+  for (const std::string& value : full) named.parameters.push_back(study_parameter(model_, value));
   model_.parameter_tables.push_back(std::move(named));
 }
 

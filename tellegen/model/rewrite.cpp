@@ -147,7 +147,9 @@ void rewrite_table(std::string& text, const Model& model, const ParameterTable& 
     throw ModelError({table.place,
                       "T149",
                       fmt::format("the values of '{}' do not stand in '{}'", table.name, document.name()),
-                      {"write the table in braces: { table = \"file.csv\", parameters = true }"}});
+                      {"write the table in braces, in the entry of its own component: { table = "
+                       "\"file.csv\", parameters = true }",
+                       "elements of an array have one entry, and cannot be written apart"}});
   }
 }
 

@@ -360,6 +360,16 @@ void Translation::device(const Item& item) {
   for (const std::string& port : device->optional) connect(port);
   if (next <= count)
     fault(item, "T502", fmt::format("'{}' of the model '{}' has too many nodes", element.name, model->name));
+  // With uic a junction begins with the voltage between its terminals, unless it is told otherwise; behind a
+  // node of the device's own, at zero.
+  const auto between = [&](std::string_view from, std::string_view to) {
+    const auto potential = [&](std::string_view port) {
+      if (port.starts_with("outer ")) port.remove_prefix(6);
+      return potentials.find(std::string(port));
+    };
+    const auto a = potential(from), b = potential(to);
+    return a == potentials.end() || b == potentials.end() ? 0.0 : a->second - b->second;
+  };
   const std::map<std::string, std::string> outer = nodes;
   for (const DeviceKind::Part& part : device->parts) {
     if (!part.when.empty() ? number(part.when) == 0.0 : !asked_for(part.values[0].text, *device, given))
@@ -389,37 +399,26 @@ void Translation::device(const Item& item) {
     if (!apart) continue;
     for (const KeyValue& a : part.values) beside.value(a.name, evaluated(a.text));
     write(beside, item);
-    if (run_.uic && !part.state.empty()) {
-      double start = 0.0, sign = 1.0;
-      for (const KeyValue& port : part.ports) {
-        const auto known = potentials.find(port.text.substr(port.text.starts_with("outer ") ? 6 : 0));
-        if (known == potentials.end()) {  // a node of its own
-          start = 0.0;
-          break;
-        }
-        start += std::exchange(sign, -1.0) * known->second;
-      }
-      initial_.add(fmt::format("\"{}.{}\" = {}", beside.name, part.state, number_text(start)), item.place());
-    }
+    if (run_.uic && !part.state.empty())
+      initial_.add(fmt::format("\"{}.{}\" = {}", beside.name, part.state,
+                               number_text(between(part.ports[0].text, part.ports[1].text))),
+                   item.place());
   }
   for (const std::string& port : device->ports) text.port(port, nodes[port]);
   for (const KeyValue& a : device->values)
     if (asked_for(a.text, *device, given)) text.value(a.name, evaluated(a.text));
   write(text, item);
   if (!run_.uic) return;
-  // Where nothing else is said a junction begins with the voltage between its terminals: that of `gs.v` is
-  // from g to s, that of `v` from the first to the second.
-  const auto between = [&](const std::string& variable) {
-    const bool named = variable.size() == 4;  // "gs.v"
-    const std::string from = named ? variable.substr(0, 1) : device->ports[0],
-                      to = named ? variable.substr(1, 1) : device->ports[1];
-    return potentials.at(from) - potentials.at(to);
+  // Of `gs.v` from g to s, of `v` from the first port to the second.
+  const auto at_start = [&](const std::string& variable) {
+    return variable == "v" ? between(device->ports[0], device->ports[1])
+                           : between(variable.substr(0, 1), variable.substr(1, 1));
   };
   for (const DeviceKind::State& state : device->states)
     if (number(state.storage) != 0.0)
       initial_.add(fmt::format("\"{}.{}\" = {}", text.name, state.variable,
                                given.contains(state.start) ? toml_value(evaluated(state.start))
-                                                           : number_text(between(state.variable))),
+                                                           : number_text(at_start(state.variable))),
                    item.place());
 }
 
