@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/study_options.h"
 #include "cli/text.h"
+#include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/record.h"
 #include "tellegen/identify/experiment.h"
 #include "tellegen/model/document.h"

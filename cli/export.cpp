@@ -15,6 +15,7 @@
 #include "tellegen/deploy/fmu_export.h"
 #include "tellegen/deploy/verilog_export.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/model/reading.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/simulate/stop.h"
 

@@ -170,7 +170,7 @@ void Translation::read_options(const Card& card) {
     } else if (a.name == "gmin") {
       run_.gmin = value();
     } else if (a.name == "reltol") {
-      run_.tolerance = 1e-3 * value();  // SPICE's usual 1e-3 is Tellegen's usual 1e-6
+      run_.tolerance = 0.1 * value();  // SPICE's usual 1e-3 is the usual 1e-4 of a simulation
     } else if (a.name == "defl" || a.name == "defw" || a.name == "defad" || a.name == "defas") {
       run_.channel[a.name.substr(3)] = value();
     } else if (a.name == "scale") {

@@ -308,6 +308,8 @@ class Translator {
     if (at_ == text_.size()) fail("it ends where a value is expected");
     if (const auto number = leading_number(text_.substr(at_))) {
       at_ += number->length;
+      if (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])))
+        fail("a number goes on behind its suffix; 2.7k is not written 2k7");
       return number_formula(number->value);
     }
     for (const auto& [open, close] : {std::pair{"(", ")"}, {"{", "}"}, {"[", "]"}})

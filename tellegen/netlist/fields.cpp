@@ -26,6 +26,18 @@ std::size_t closing(std::string_view text, std::size_t open, const Place& place)
   throw netlist_fault(place, "T502", fmt::format("a '{}' is not closed", begin));
 }
 
+// Behind a value in brackets after `=`; 0 where there is none, or where commas make it a list.
+std::size_t behind_bracket(const std::vector<Field>& fields, std::string_view text, std::size_t k) {
+  if (text[k] != '(' || fields.empty() || fields.back().type != Field::Type::equals) return 0;
+  int depth = 0;
+  for (std::size_t at = k; at < text.size(); ++at) {
+    depth += (text[at] == '(') - (text[at] == ')');
+    if (depth == 1 && text[at] == ',') return 0;
+    if (depth == 0) return at + 1 == text.size() || is_blank(text[at + 1]) ? at + 1 : 0;
+  }
+  return 0;
+}
+
 }  // namespace
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
@@ -42,6 +54,9 @@ std::vector<Field> fields_of(const Card& card) {
     } else if (c == '{' || c == '\'' || c == '"') {
       const std::size_t end = closing(text, k, card.place);
       fields.push_back({Field::Type::expression, std::string(text.substr(k + 1, end - k - 2))});
+      k = end;
+    } else if (const std::size_t end = behind_bracket(fields, text, k)) {  // r = (1k * 2)
+      fields.push_back({Field::Type::expression, std::string(text.substr(k, end - k))});
       k = end;
     } else if (c == '(' || c == ')' || c == '=') {
       fields.push_back({c == '('   ? Field::Type::open

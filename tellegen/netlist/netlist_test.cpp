@@ -71,6 +71,22 @@ TEST(Netlist, SourcesHaveTheWaveformsOfSpice) {
       R"(v1 = { kind = "electrical.pwl_voltage", p = "a", n = "datum", points = [[0, 0], [0.001, 5]] })");
 }
 
+TEST(Netlist, ResistancesWithinSourcesAndWindings) {
+  const std::string source = converted("V1 a 0 PULSE(0 5 1u) Rser = 1m cpar=1n\nR1 a 0 1\n.tran 10n 1u").toml;
+  EXPECT_NE(line_of(source, "v1").find(R"(p = "v1_inner")"), std::string::npos) << source;
+  EXPECT_NE(line_of(source, "v1_rser").find(R"(p = "a", n = "v1_inner", R = 0.001)"), std::string::npos);
+  EXPECT_NE(line_of(source, "v1_cpar").find(R"(p = "a", n = "datum", C = 1e-09)"), std::string::npos);
+  for (const char* k : {"0.9", "1"}) {
+    const std::string windings = converted(std::string("V1 a 0 1\nL1 a 0 1m rser=2\nL2 b 0 1m rser=3\n"
+                                                       "R1 b 0 1\nK1 L1 L2 ") +
+                                           k + "\n")
+                                     .toml;
+    EXPECT_NE(line_of(windings, "l1_rser").find(R"(p = "a", n = "l1_inner", R = 2)"), std::string::npos);
+    EXPECT_NE(line_of(windings, "l2_rser").find(R"(p = "b", n = "l2_inner", R = 3)"), std::string::npos);
+  }
+  EXPECT_NE(component("V1 a 0 1\nR1 a 0 R = (1k * 2)\n", "r1").find("R = 2000"), std::string::npos);
+}
+
 TEST(Netlist, ParametersOfTheNetlistStayNamesThoseOfSubcircuitsAreWrittenIn) {
   const std::string lines =
       ".param R0=1k double={2*r0}\n.subckt s a r=5 c={r*2}\nR1 a 0 {r+double}\nR2 a 0 {c}\n.ends\nX1 n s "

@@ -187,7 +187,7 @@ void Translation::storage(const Item& item) {
   write(text, item);
 }
 
-// LTspice's rser, rpar and cpar of an inductor or capacitor: the node behind what is in series.
+// LTspice's rser, rpar and cpar of an inductor, a capacitor or a source: the node behind what is in series.
 std::string Translation::behind_parasitics(const Item& item, const std::vector<KeyValue>& options) {
   const auto add = [&](const char* key, const char* kind, const char* parameter, const std::string& p,
                        const std::string& n) {
@@ -277,9 +277,8 @@ void Translation::coupled(const std::vector<std::size_t>& members) {
     const Item inductor = item_of(flat_.elements[members[k]]);
     std::vector<KeyValue> options;
     const Formula value = passive_value(inductor, options, "l");
-    no_parasitics(inductor, options);
     const std::string number = std::to_string(k + 1);
-    text.port("p" + number, node(inductor, 1));
+    text.port("p" + number, behind_parasitics(inductor, options));
     text.port("n" + number, node(inductor, 2));
     text.value("L" + number, value);
     winding_of_[members[k]] = fmt::format("{}.{}.i", text.name, edges[k]);
@@ -296,14 +295,6 @@ void Translation::coupled(const std::vector<std::size_t>& members) {
       text.value(members.size() == 2 ? "k" : fmt::format("k{}{}", a + 1, b + 1), k);
     }
   write(text, item);
-}
-
-void Translation::no_parasitics(const Item& item, const std::vector<KeyValue>& options) const {
-  for (const char* key : {"rser", "rpar", "cpar", "lser"})
-    if (find(options, key))
-      fault(item, "T500",
-            fmt::format("'{}' of '{}', a coupled inductor, is not supported", key, item.element.name),
-            {"write it as an element of its own"});
 }
 
 double Translation::coupling(std::size_t a, std::size_t b) {
@@ -327,11 +318,12 @@ bool Translation::tight(const std::vector<std::size_t>& members) {
 void Translation::factored(const std::vector<std::size_t>& members) {
   const std::size_t n = members.size();
   std::vector<double> inductance(n), start(n, 0.0);
+  std::vector<std::string> begin(n);
   for (std::size_t k = 0; k < n; ++k) {
     const Item item = item_of(flat_.elements[members[k]]);
     std::vector<KeyValue> options;
     inductance[k] = names_.number(passive_value(item, options, "l"), item.place());
-    no_parasitics(item, options);
+    begin[k] = behind_parasitics(item, options);
     if (const KeyValue* ic = find(options, "ic"))
       start[k] = names_.number(constant(item, ic->text), item.place());
   }
@@ -376,7 +368,7 @@ void Translation::factored(const std::vector<std::size_t>& members) {
     std::vector<std::size_t> columns;
     for (std::size_t j = 0; j <= k; ++j)
       if (a[k][j] != 0.0) columns.push_back(j);
-    std::string from = node(item, 1);
+    std::string from = begin[k];
     for (std::size_t m = 0; m < columns.size(); ++m) {
       const std::size_t j = columns[m];
       const bool last = m + 1 == columns.size();
@@ -413,9 +405,9 @@ bool Translation::perfectly_coupled(const std::vector<std::size_t>& members) {
   const Item first = item_of(flat_.elements[members[0]]);
   std::vector<KeyValue> options;
   const Formula inductance = passive_value(first, options, "l");
-  no_parasitics(first, options);
+  const std::string begin = behind_parasitics(first, options);
   ComponentText magnetising = component(first, "electrical.inductor");
-  magnetising.port("p", node(first, 1));
+  magnetising.port("p", begin);
   magnetising.port("n", node(first, 2));
   magnetising.value("L", inductance);
   Formula start = number_formula(0.0);
@@ -425,16 +417,16 @@ bool Translation::perfectly_coupled(const std::vector<std::size_t>& members) {
     const Item other = item_of(flat_.elements[members[k]]);
     options.clear();
     const Formula ratio = divide(passive_value(other, options, "l"), inductance);
-    no_parasitics(other, options);
+    const std::string of_other = behind_parasitics(other, options);
     const Formula turns{fmt::format("{}sqrt({})", sign[k] < 0.0 ? "-" : "", ratio.text),
                         sign[k] < 0.0 ? Formula::sign : Formula::atom, false};
     if (const KeyValue* ic = find(options, "ic"))
       start = add(start, multiply(constant(other, ic->text), turns));
     ComponentText transformer{
         names_.extra_component(other.element.name + "_ideal"), "electrical.ideal_transformer", {}};
-    transformer.port("p1", node(first, 1));
+    transformer.port("p1", begin);
     transformer.port("n1", node(first, 2));
-    transformer.port("p2", node(other, 1));
+    transformer.port("p2", of_other);
     transformer.port("n2", node(other, 2));
     transformer.value("n", names_.simplified(divide(number_formula(1.0), turns)));
     write(transformer, other);

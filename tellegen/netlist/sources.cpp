@@ -14,10 +14,26 @@ namespace {
 
 constexpr std::string_view shapes[] = {"sin", "sine", "pulse", "pwl", "exp", "sffm", "am"};
 constexpr std::string_view others[] = {"trnoise", "trrandom", "external", "portnum", "z0", "noise"};
+constexpr std::string_view parasitics[] = {"rser", "rpar", "cpar", "lser"};
+
+// LTspice's `rser=1m` and its like, wherever they stand: taken off the fields.
+std::vector<KeyValue> take_parasitics(std::vector<Field>& fields) {
+  std::vector<KeyValue> found;
+  for (std::size_t k = 3; k + 2 < fields.size();)
+    if (is_one_of(fields[k].text, parasitics) && fields[k + 1].type == Field::Type::equals) {
+      found.push_back({fields[k].text, fields[k + 2].text});
+      fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(k),
+                   fields.begin() + static_cast<std::ptrdiff_t>(k + 3));
+    } else {
+      ++k;
+    }
+  return found;
+}
 
 }  // namespace
 
-void Translation::source(const Item& item) {
+void Translation::source(Item item) {
+  item.inner = behind_parasitics(item, take_parasitics(item.fields));
   const auto& fields = item.fields;
   std::optional<Formula> level;
   std::string shape;

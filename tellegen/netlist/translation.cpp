@@ -270,7 +270,7 @@ Translation::Item Translation::item_of(const Element& element) const {
 }
 
 std::string Translation::node(const Item& item, std::size_t k) const {
-  return names_.node(item.element.at->node(item.fields[k].text));
+  return k == 1 && !item.inner.empty() ? item.inner : names_.node(item.element.at->node(item.fields[k].text));
 }
 
 void Translation::need(const Item& item, std::size_t count, std::string_view form) const {

@@ -38,6 +38,7 @@ class Translation {
   struct Item {
     const Element& element;
     std::vector<Field> fields;
+    std::string inner = "";  // what its first node is called behind a resistance of its own
     const Place& place() const { return element.card->place; }
   };
 
@@ -96,7 +97,6 @@ class Translation {
   void couple();
   void coupled(const std::vector<std::size_t>& members);
   std::string behind_parasitics(const Item& item, const std::vector<KeyValue>& options);
-  void no_parasitics(const Item& item, const std::vector<KeyValue>& options) const;
   double coupling(std::size_t a, std::size_t b);
   bool tight(const std::vector<std::size_t>& members);
   void factored(const std::vector<std::size_t>& members);
@@ -108,7 +108,7 @@ class Translation {
   double node_start(const Item& item, std::size_t k) const;  // with uic, what .ic says
 
   // sources.cpp
-  void source(const Item& item);
+  void source(Item item);
   std::vector<Formula> points_of_file(const Item& item, const std::string& lower) const;
   void repeated(const Item& item, const std::vector<Formula>& values, double from);
   void pulses(const Item& item, const std::vector<Formula>& values);
