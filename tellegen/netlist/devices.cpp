@@ -192,11 +192,16 @@ const DeviceKind* Translation::device_of(const Element& element) const {
   return entry == devices_.end() ? nullptr : &entry->second;
 }
 
-// `level=` of a model; "1" where there is none.
+// `level=` of a model; "1" where there is none; "smooth" for such a switch.
 std::string Translation::level_of(const ModelCard& model, const Instance& at) const {
   std::string level = "1";
-  for (const KeyValue& a : model.values)
+  for (const KeyValue& a : model.values) {
     if (a.name == "level") level = a.text;
+    // LTspice's switches with a negative hysteresis close little by little.
+    if ((a.name == "vh" || a.name == "ih") &&
+        names_.number(names_.constant(a.text, at, model.place), model.place) < 0.0)
+      return "smooth";
+  }
   if (const auto number = read_number(level)) return number_text(*number);
   return number_text(names_.number(names_.constant(level, at, model.place), model.place));
 }

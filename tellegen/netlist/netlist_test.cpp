@@ -87,6 +87,18 @@ TEST(Netlist, ResistancesWithinSourcesAndWindings) {
   EXPECT_NE(component("V1 a 0 1\nR1 a 0 R = (1k * 2)\n", "r1").find("R = 2000"), std::string::npos);
 }
 
+TEST(Netlist, ANegativeHysteresisIsASmoothSwitch) {
+  EXPECT_EQ(
+      component("V1 c 0 1\nV2 a 0 1\nS1 a 0 c 0 m\n.model m sw(ron=0.1 roff=1meg vt=1 vh=-0.5)\n", "s1"),
+      R"(s1 = { kind = "electrical.smooth_switch", p = "a", n = "datum", cp = "c", cn = "datum", Ron = 0.1, Roff = 1000000, Von = 1.5, Voff = 0.5 })");
+}
+
+TEST(Netlist, AWaveformInBrackets) {
+  EXPECT_EQ(
+      component("V1 a 0 0.0V (PULSE 0 5 1u 1n 1n 2u 4u)\nR1 a 0 1", "v1"),
+      R"(v1 = { kind = "electrical.pulse_voltage", p = "a", n = "datum", low = 0, high = 5, delay = 1e-06, rise = 1e-09, fall = 1e-09, width = 2e-06, period = 4e-06 })");
+}
+
 TEST(Netlist, ParametersOfTheNetlistStayNamesThoseOfSubcircuitsAreWrittenIn) {
   const std::string lines =
       ".param R0=1k double={2*r0}\n.subckt s a r=5 c={r*2}\nR1 a 0 {r+double}\nR2 a 0 {c}\n.ends\nX1 n s "

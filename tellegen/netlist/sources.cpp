@@ -42,6 +42,7 @@ void Translation::source(Item item) {
     std::optional<double> repeat;
     double delay = 0.0;
   } pwl;
+  int wrapped = 0;
   for (std::size_t k = 3; k < fields.size();) {
     const auto skip_equals = [&] {
       if (k < fields.size() && fields[k].type == Field::Type::equals) ++k;
@@ -101,6 +102,8 @@ void Translation::source(Item item) {
       values = points_of_file(item, fields[k++].text);
     } else if (shape == "pwl" && field.type == Field::Type::close) {
       continue;
+    } else if (field.type == Field::Type::open || (field.type == Field::Type::close && wrapped > 0)) {
+      wrapped += field.type == Field::Type::open ? 1 : -1;  // 0 (PULSE 0 1 ...)
     } else if (shape == "pwl" && field.is("repeat")) {
       fault(item, "T500", fmt::format("'repeat' within pwl of '{}' is not supported", item.element.name),
             {"r=0 after the points repeats all of them"});

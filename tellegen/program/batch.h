@@ -52,6 +52,7 @@ class Batch {
   // The same for one member into `registers`, always interpreted: for outputs.
   void run_member(int section, std::int32_t member, const double* x, double* registers) const;
 
+  bool has_large_tables() const { return tellegen::has_large_tables(program_); }
   std::string c_source(const std::string& prefix) const;  // functions <prefix>_<section>
   void use(std::shared_ptr<const CompiledCode> code, const std::string& prefix);
 

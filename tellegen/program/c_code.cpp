@@ -61,6 +61,13 @@ std::string c_instruction(const Program& program, const Instruction& i,
   return {};
 }
 
+bool has_large_tables(const Program& program) {
+  constexpr std::size_t large = 1'000'000;  // numbers: a second of the compiler's time
+  std::size_t numbers = 0;
+  for (const auto& table : program.tables) numbers += table->x.size() + table->c.size();
+  return numbers > large;
+}
+
 std::string c_tables(const Program& program) {
   std::string out;
   for (std::size_t k = 0; k < program.tables.size(); ++k)

@@ -5,6 +5,7 @@
 // TELLEGEN_COMPILER names another compiler; "none" turns compilation off, and everything is interpreted.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,8 +28,14 @@ class CompiledCode {
   void* handle_;
 };
 
-// Empty where there is no compiler. The text of runtime/tellegen_math.h is put in front of the source.
-std::shared_ptr<const CompiledCode> compile_c(std::string_view source);
+// Empty where there is no compiler, or where it would take longer than interpreting, so many seconds; 0: only
+// what is in the cache. The text of runtime/tellegen_math.h is put in front of the source.
+std::shared_ptr<const CompiledCode> compile_c(std::string_view source,
+                                              double interpreting = std::numeric_limits<double>::infinity());
+
+// About how long interpreting takes what is in a large source, run so many times; without end for a small
+// one, which the compiler does in no time.
+double seconds_of_interpreting(std::string_view source, double executions);
 
 std::string_view runtime_source(std::string_view header = "tellegen_math.h");  // of runtime/
 

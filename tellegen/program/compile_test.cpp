@@ -43,6 +43,18 @@ TEST_F(Compile, the_cache_holds_one_object_and_nothing_else_however_often_it_is_
   EXPECT_EQ(fs::last_write_time(files[0]), first);
 }
 
+TEST_F(Compile, is_left_where_interpreting_takes_less_unless_it_is_done_already) {
+  EXPECT_FALSE(compile_c(square, 0.0));
+  EXPECT_TRUE(files_in(cache.folder).empty());
+  ASSERT_TRUE(compile_c(square, 10.0));
+  EXPECT_TRUE(compile_c(square, 0.0));
+  std::string large = square;
+  while (large.size() < 200'000) large += "/* nothing to compile, but the estimate does not know that */\n";
+  EXPECT_GT(seconds_of_interpreting(square, 1.0), 1e9);
+  EXPECT_LT(seconds_of_interpreting(large, 1.0), 1e-3);
+  EXPECT_FALSE(compile_c(large, seconds_of_interpreting(large, 1.0)));
+}
+
 TEST_F(Compile, different_source_is_a_different_object) {
   const auto one = compile_c(square);
   const auto two = compile_c("double f(double x) { return x; }\n");

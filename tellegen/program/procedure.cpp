@@ -302,8 +302,18 @@ std::string c_source(const Procedure& procedure, std::string_view prefix) {
   return Printer(procedure, prefix).text();
 }
 
-void ProcedureCode::compile() {
-  code_ = compile_c(c_source(procedure_));
+void ProcedureCode::compile(double interpreting) {
+  if (!has_large_tables(procedure_.program)) load(c_source(procedure_), interpreting);
+}
+
+void ProcedureCode::compile_for(double executions) {
+  if (has_large_tables(procedure_.program)) return;
+  const std::string source = c_source(procedure_);
+  load(source, seconds_of_interpreting(source, executions));
+}
+
+void ProcedureCode::load(std::string_view source, double interpreting) {
+  code_ = compile_c(source, interpreting);
   functions_.clear();
   if (!code_) return;
   for (const Entry& e : procedure_.entries)

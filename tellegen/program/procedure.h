@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -79,12 +80,16 @@ class ProcedureCode {
  public:
   explicit ProcedureCode(Procedure procedure) : procedure_(std::move(procedure)) {}
   const Procedure& procedure() const { return procedure_; }
-  void compile();  // from now on call() is compiled code, where a compiler exists
+  // From now on call() is compiled code, where there is a compiler, and where it takes less than
+  // interpreting.
+  void compile(double interpreting = std::numeric_limits<double>::infinity());
+  void compile_for(double executions);
   bool compiled() const { return code_ != nullptr; }
   // Runs an entry; the streams are moved on. 0, or the status of a fail.
   int call(std::size_t entry, double* registers, const double** in = nullptr, double** out = nullptr) const;
 
  private:
+  void load(std::string_view source, double interpreting);
   using Function = int(double*, const double**, double**);
   Procedure procedure_;
   std::shared_ptr<const CompiledCode> code_;

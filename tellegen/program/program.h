@@ -130,6 +130,7 @@ void for_each_operand(const Program& program, const Instruction& i, Fn fn) {
 // One instruction as C: "r7 = r3*r5;" without the type, registers named by `name`.
 std::string c_instruction(const Program& program, const Instruction& instruction,
                           const std::function<std::string(std::int32_t)>& name);
-std::string c_tables(const Program& program);  // definitions that the instructions' lookups refer to
+std::string c_tables(const Program& program);   // definitions that the instructions' lookups refer to
+bool has_large_tables(const Program& program);  // long records, which no compiler should read
 
 }  // namespace tellegen

@@ -68,7 +68,8 @@ struct Rk4Control {
 class Rk4Loop {
  public:
   explicit Rk4Loop(Rk4Program program);
-  void compile() { code_.compile(); }
+  void compile(double interpreting = std::numeric_limits<double>::infinity()) { code_.compile(interpreting); }
+  void compile_for(double executions) { code_.compile_for(executions); }
   bool compiled() const { return code_.compiled(); }
   double* registers() { return registers_.data(); }
   std::vector<double>& register_file() { return registers_; }

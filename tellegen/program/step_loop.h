@@ -58,9 +58,10 @@ struct StepLoopControl {
 class StepLoop {
  public:
   explicit StepLoop(StepProgram program);
-  void compile() { code_.compile(); }  // from now on run() is compiled code, where a compiler exists
+  // From now on run() is compiled code, where that pays: ProcedureCode.
+  void compile(double interpreting = std::numeric_limits<double>::infinity()) { code_.compile(interpreting); }
+  void compile_for(double executions) { code_.compile_for(executions); }
   bool compiled() const { return code_.compiled(); }
-  std::string source() const { return c_source(code_.procedure()); }  // what compile() compiles
   const Program& program() const { return code_.procedure().program; }
   double* registers() { return registers_.data(); }
   const double* registers() const { return registers_.data(); }

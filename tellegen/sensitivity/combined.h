@@ -26,7 +26,7 @@ class CombinedRun {
   // With these numbers of request.wrt from now on. False where they need other equations; this is of no use
   // then. With SimulationOptions::restarts only.
   bool restart(std::span<const double> numbers);
-  void compile() { plain_->compile(); }
+  void compile(double interpreting) { plain_->compile(interpreting); }
 
  private:
   std::vector<std::string> names_;

@@ -141,7 +141,7 @@ class Replay {
     options.keep_all_past = false;
     step_ = std::make_unique<NetworkStep>(network, run.problem.storage, run.plan.scheme,
                                           std::span<const Expr>(), state, options);
-    if (run.problem.options.compile) step_->compile();
+    if (run.problem.options.compile) step_->compile(steps_to_come(run.problem));
     state_ = begin_ = state;
   }
   void begin(const StepState& state) {

@@ -71,7 +71,7 @@ FixedRun::FixedRun(const Model& model, const RunRequest& request)
         columns.push_back(c);
       }
   derivative = std::make_unique<StepDerivative>(system, wrt, columns);
-  if (problem.options.compile) derivative->compile();
+  if (problem.options.compile) derivative->compile(steps_to_come(problem));
   recorded = columns;
   const auto rates = static_cast<std::int32_t>(system.rates.size());
   for (std::int32_t used : derivative->used_of_point())

@@ -64,7 +64,7 @@ class PlainRun {
   PlainRun(const Model& model, const RunRequest& request);  // the model must outlive this
   RunDerivatives run();
   bool restart() { return simulation_.restart(simulation_.problem().options.stop); }
-  void compile() { simulation_.integrator().compile(); }
+  void compile(double interpreting) { simulation_.integrator().compile(interpreting); }
 
  private:
   static std::vector<OutputColumn> columns_of(const Model& model, const RunRequest& request);

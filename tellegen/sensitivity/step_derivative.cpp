@@ -129,10 +129,12 @@ void StepDerivative::find_loose() {
   loose_unknowns_.assign(unknowns.begin(), unknowns.end());
 }
 
-bool StepDerivative::compile() {
+bool StepDerivative::compile(double executions) {
+  const auto large = [](const auto& g) { return g.batch.has_large_tables(); };
+  if (std::any_of(groups_.begin(), groups_.end(), large)) return false;
   std::string source;
   for (std::size_t g = 0; g < groups_.size(); ++g) source += groups_[g].batch.c_source(fmt::format("g{}", g));
-  const auto code = compile_c(source);
+  const auto code = compile_c(source, seconds_of_interpreting(source, executions));
   if (!code) return false;
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].batch.use(code, fmt::format("g{}", g));
   return true;

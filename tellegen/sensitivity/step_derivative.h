@@ -34,7 +34,7 @@ class StepDerivative {
   StepDerivative(const EquationSystem& system, std::span<const int> wrt,
                  std::span<const std::int32_t> columns);
   StepDerivative(const StepDerivative&) = delete;
-  bool compile();
+  bool compile(double executions);
 
   // Before the run: programs for the formula that most of its steps use.
   enum class Way { forward, backward };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "tellegen/program/compile_cache.h"
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/network_step.h"
 #include "tellegen/simulate/whole_step.h"
@@ -17,7 +16,7 @@ Scheme formula_of(double alpha) { return {1, false, alpha, {1.0, 0.0, 0.0}, 0.0}
 StepOptions stage_options(const Problem& problem) {
   StepOptions options;
   options.step = problem.step;
-  options.tolerance = std::min(problem.options.tolerance, 1e-6);
+  options.tolerance = std::min(problem.options.tolerance, 1e-4);
   options.project = false;
   options.refactor = problem.options.refactor;
   options.any_length = true;
@@ -66,9 +65,7 @@ class WholeStage : public ImplicitStage {
   std::string executor() const override {
     return compiled() ? "whole step, compiled" : "whole step, interpreted";
   }
-  void compile(bool only_if_cached) override {
-    if (!only_if_cached || is_compiled_already(step_.loop().source())) step_.loop().compile();
-  }
+  void compile(double interpreting) override { step_.loop().compile(interpreting); }
   bool compiled() const override { return const_cast<WholeStep&>(step_).loop().compiled(); }
 
  private:
@@ -129,7 +126,7 @@ class NetworkStage : public ImplicitStage {
   std::string executor() const override {
     return compiled_ ? "kernels per kind, compiled" : "kernels per kind, interpreted";
   }
-  void compile(bool only_if_cached) override { compiled_ = step_.compile(only_if_cached); }
+  void compile(double interpreting) override { compiled_ = step_.compile(interpreting); }
   bool compiled() const override { return compiled_; }
 
  private:

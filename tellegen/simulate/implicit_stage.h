@@ -39,7 +39,7 @@ class ImplicitStage {
   virtual const Network& network() const = 0;
   virtual std::string executor() const = 0;
   bool iterative() const { return network().iterative(); }  // false: one linear solution
-  virtual void compile(bool only_if_cached) = 0;
+  virtual void compile(double interpreting) = 0;  // where the compiler takes less than so many seconds
   virtual bool compiled() const = 0;
   std::int64_t iterations = 0, worst_iterations = 0, factorisations = 0;
   int max_iterations = 20, fixed_iterations = 0;  // fixed: so many, whatever they change; 0: to tolerance

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -134,6 +135,7 @@ class InitialProblem {
     const std::vector<double> start = z_, start_limits = limits_;
     gmin_ = 0.0;
     source_ = 1.0;
+    longest_step_ = std::numeric_limits<double>::infinity();
     explain_ = true;
     // First with the variables of { such_that } held near where they are said to be: at rest, with all else
     // zero, their conditions have no slope.
@@ -147,41 +149,25 @@ class InitialProblem {
     if (newton(100)) return finish();
     explain_ = false;
     const Why why = why_;
-    // Conductances to the datum, from large to none.
-    z_ = start, limits_ = start_limits;
-    bool good = true;
-    for (double gmin = 1.0; gmin > 1e-13 && good; gmin *= 0.1) {
-      gmin_ = gmin;
-      good = newton(60);
-    }
-    gmin_ = 0.0;
-    if (good && newton(60)) return finish();
-    // Sources from zero: F(z) - (1 - s) F(0) vanishes at z = 0 for s = 0.
-    std::fill(z_.begin(), z_.end(), 0.0);
-    std::fill(limits_.begin(), limits_.end(), 0.0);
-    offset_.assign(total_, 0.0);
-    residual(offset_);
-    if (std::all_of(offset_.begin(), offset_.end(), [](double v) { return std::isfinite(v); })) {
-      double done = 0.0, stride = 0.1;
-      while (done < 1.0 && stride > 1e-5) {
-        const auto last = z_, last_limits = limits_;
-        source_ = std::min(1.0, done + stride);
-        if (newton(40)) {
-          done = source_;
-          stride *= 1.5;
-        } else {
-          z_ = last, limits_ = last_limits;
-          stride *= 0.25;
-        }
-      }
-      if (done >= 1.0) return finish();
+    // Across variables, such as voltages, are seldom far above those of the sources: then, step by step.
+    double largest = 0.0;
+    for (std::int32_t c = 0; c < system_.node_columns; ++c)
+      largest = std::max({largest, std::abs(start[c]), column_scale(system_, c)});
+    for (const double longest : {std::numeric_limits<double>::infinity(), largest}) {
+      longest_step_ = longest;
+      z_ = start, limits_ = start_limits;
+      if (lower_gmin()) return finish();
+      if (raise_sources()) return finish();
+      z_ = start, limits_ = start_limits;
+      if (settle_in_time()) return finish();
     }
     if (why.singular) throw ModelError(*why.singular);
     throw SimulationError(
-        t_ > 0.0 ? fmt::format("Newton's iteration did not converge at t = {:.9g} s, nor with gmin or source "
-                               "stepping: {}",
-                               t_, why.message)
-                 : "no consistent initial values were found: " + why.message,
+        t_ > 0.0
+            ? fmt::format("Newton's iteration did not converge at t = {:.9g} s, nor with gmin, source or "
+                          "pseudo-transient stepping: {}",
+                          t_, why.message)
+            : "no consistent initial values were found: " + why.message,
         t_, why.details);
   }
 
@@ -190,6 +176,10 @@ class InitialProblem {
     if (redundant_of_[k] >= 0) return nullptr;
     const GivenStart& g = given_[prescribed_[k]];
     return g.what == GivenStart::What::condition ? &conditions_[g.condition] : nullptr;
+  }
+  // Its rate is to be zero.
+  bool is_steady(std::int32_t k) const {
+    return redundant_of_[k] < 0 && !condition_of(k) && given_[prescribed_[k]].what != GivenStart::What::value;
   }
   bool near(const StartCondition& c) const { return held_near_ && c.such_that; }
   ExprMap<double> numbers_at_point() const {
@@ -331,6 +321,14 @@ class InitialProblem {
     }
     structure_ = PatternBuilder(builder).build();
     for (std::int32_t c = 0; c < system_.node_columns; ++c) builder.add(c, c);  // gmin
+    std::int32_t moving = 0;
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k) {
+      if (!is_steady(k)) continue;
+      const Rate& r = system_.rates[k];
+      builder.add(n_ + k, system_.groups[r.group].plus[r.symbol][r.member]);
+      builder.add(n_ + k, system_.groups[r.group].minus[r.symbol][r.member]);
+      moving += 2;
+    }
     pattern_ = builder.build();
     position_.clear();
     const auto entries = tableau_.x_entries().size() + tableau_.rate_entries().size();
@@ -346,7 +344,7 @@ class InitialProblem {
       }
     }
     extra += 2 * static_cast<std::int32_t>(forced_.size());
-    const auto total = static_cast<std::int32_t>(entries) + extra + system_.node_columns;
+    const auto total = static_cast<std::int32_t>(entries) + extra + system_.node_columns + moving;
     for (std::int32_t k = 0; k < total; ++k) position_.push_back(builder.position(k));
     lu_ = std::make_unique<SparseLu>(pattern_);
     z_.assign(total_, 0.0);
@@ -578,13 +576,16 @@ class InitialProblem {
         row = tableau_.rate_value(std::span(z_).first(n_), prescribed_[k]) - given_[prescribed_[k]].value;
       } else {
         row = z_[n_ + k];
+        if (inverse_step_ > 0.0)
+          row -= inverse_step_ * (tableau_.rate_value(std::span(z_).first(n_), k) - anchor_states_[k]);
       }
     }
     for (std::size_t k = 0; k < forced_.size(); ++k) {
       f[forced_[k].column] += z_[first_forced_ + k];
       f[first_forced_ + k] = z_[forced_[k].column] - forced_[k].value;
     }
-    for (std::int32_t c = 0; c < system_.node_columns; ++c) f[c] += gmin_ * z_[c];
+    for (std::int32_t c = 0; c < system_.node_columns; ++c)
+      f[c] += gmin_ * (z_[c] - (anchor_.empty() ? 0.0 : anchor_[c]));
     if (source_ < 1.0)
       for (std::int32_t i = 0; i < total_; ++i) f[i] -= (1.0 - source_) * offset_[i];
   }
@@ -619,6 +620,8 @@ class InitialProblem {
     }
     for (std::size_t k = 0; k < 2 * forced_.size(); ++k) put(1.0);
     for (std::int32_t c = 0; c < system_.node_columns; ++c) put(gmin_);
+    for (std::int32_t k = 0; k < tableau_.rate_count(); ++k)
+      if (is_steady(k)) put(-inverse_step_), put(inverse_step_);
     if (factored_ && values == values_) return true;  // linear: nothing has changed
     values_.swap(values);
     factored_ = lu_->factor(values_);
@@ -627,21 +630,100 @@ class InitialProblem {
 
   // Every residual is what rounding leaves of its terms: variables that should be zero never settle where
   // large ones cancel.
-  bool is_rounding(const std::vector<double>& f) const {
+  bool is_rounding(const std::vector<double>& f, double part) const {
     std::vector<double> terms(total_, 0.0);
     for (std::int32_t column = 0; column < pattern_.size; ++column)
       for (std::int32_t at = pattern_.column_start[column]; at < pattern_.column_start[column + 1]; ++at)
         terms[pattern_.row[at]] += std::abs(values_[at] * z_[column]);
     for (std::int32_t i = 0; i < total_; ++i)
-      if (std::abs(f[i]) > 1e-14 * terms[i]) return false;
+      if (std::abs(f[i]) > part * terms[i]) return false;
     return true;
   }
 
+  // Conductances to the datum, from large to none, by smaller factors where Newton fails.
+  bool lower_gmin() {
+    double gmin = 1.0, factor = 10.0;
+    std::optional<double> last;
+    std::vector<double> z, limits;
+    while (factor > 1.05 && gmin > 1e-13) {
+      gmin_ = gmin;
+      if (newton(60)) {
+        last = gmin;
+        z = z_, limits = limits_;
+        factor = std::min(10.0, factor * factor);
+      } else {
+        if (!last) break;
+        z_ = z, limits_ = limits;
+        factor = std::sqrt(factor);
+      }
+      gmin = *last / factor;
+    }
+    gmin_ = 0.0;
+    return gmin <= 1e-13 && newton(60);
+  }
+
+  // Sources from zero: F(z) - (1 - s) F(0) vanishes at z = 0 for s = 0.
+  bool raise_sources() {
+    std::fill(z_.begin(), z_.end(), 0.0);
+    std::fill(limits_.begin(), limits_.end(), 0.0);
+    offset_.assign(total_, 0.0);
+    residual(offset_);
+    if (!std::all_of(offset_.begin(), offset_.end(), [](double v) { return std::isfinite(v); })) return false;
+    double done = 0.0, stride = 0.1;
+    while (done < 1.0 && stride > 1e-5) {
+      const auto last = z_, last_limits = limits_;
+      source_ = std::min(1.0, done + stride);
+      if (newton(40)) {
+        done = source_;
+        stride *= 1.5;
+      } else {
+        z_ = last, limits_ = last_limits;
+        stride *= 0.25;
+      }
+    }
+    source_ = 1.0;
+    return done >= 1.0;
+  }
+
+  // In time: storage moves on by backward Euler from the guess, and every node has a small capacitance, with
+  // steps that grow without end. What swings is damped by long steps.
+  bool settle_in_time() {
+    constexpr int most_steps = 1000;
+    constexpr double capacitance = 1e-9, first = 1e9, least = 1e-6, most = 1e15;  // inverse steps
+    double inverse = first;
+    for (int k = 0; k < most_steps && inverse > least && inverse < most; ++k) {
+      const auto last = z_, last_limits = limits_;
+      inverse_step_ = inverse;
+      gmin_ = capacitance * inverse;
+      anchor_.assign(z_.begin(), z_.begin() + system_.node_columns);
+      anchor_states_.resize(system_.rates.size());
+      for (std::int32_t r = 0; r < tableau_.rate_count(); ++r)
+        anchor_states_[r] = tableau_.rate_value(std::span(z_).first(n_), r);
+      if (newton(20)) {
+        inverse *= 0.5;
+      } else {
+        z_ = last, limits_ = last_limits;
+        inverse *= 8.0;
+      }
+    }
+    gmin_ = inverse_step_ = 0.0;
+    anchor_.clear();
+    return inverse <= least && newton(100);
+  }
+
   bool newton(int most) {
-    std::vector<double> f(total_), best(total_);
+    std::vector<double> f(total_), step;
     for (int iteration = 0; iteration < most; ++iteration) {
       ++iterations_;
       residual(f);
+      const auto finite = [&] {
+        return std::all_of(f.begin(), f.end(), [](double v) { return std::isfinite(v); });
+      };
+      // Too far: half of the way, and half again.
+      for (int halvings = 0; halvings < 20 && !step.empty() && !finite(); ++halvings) {
+        for (std::int32_t i = 0; i < total_; ++i) step[i] *= 0.5, z_[i] += step[i];
+        residual(f);
+      }
       const auto bad = std::find_if(f.begin(), f.end(), [](double v) { return !std::isfinite(v); });
       if (bad != f.end()) {
         const auto row = static_cast<std::int32_t>(bad - f.begin());
@@ -656,11 +738,15 @@ class InitialProblem {
         if (explain_) why_ = {"the equations are singular", {}, explain_singular(f)};
         return false;
       }
-      std::vector<double> step = f;
+      step = f;
       lu_->solve(step.data());
+      double longest = 0.0;
+      for (std::int32_t c = 0; c < system_.node_columns; ++c) longest = std::max(longest, std::abs(step[c]));
+      const double share = longest > longest_step_ ? longest_step_ / longest : 1.0;
       double largest = 0.0;
       std::int32_t which = 0;
       for (std::int32_t i = 0; i < total_; ++i) {
+        step[i] *= share;
         const double size =
             i < n_ ? std::abs(step[i]) / (1e-3 * column_scale(system_, i) + std::abs(z_[i])) : 0.0;
         if (!(size <= largest)) largest = size, which = i;
@@ -670,7 +756,10 @@ class InitialProblem {
         why_ = {fmt::format("{} grows without bound", described(which)), {}, {}};
         return false;
       }
-      if (tableau_.limited_by() < 1e-6 && (largest <= 1e-9 || (largest <= 1e-3 && is_rounding(f))))
+      // A node that nothing but gmin holds moves with every rounding error.
+      const double part = iteration < 30 ? 1e-14 : 1e-11;
+      if (share == 1.0 && tableau_.limited_by() < 1e-6 &&
+          (largest <= 1e-9 || (largest <= 1e-3 && is_rounding(f, part))))
         return true;
       const auto worst =
           std::max_element(f.begin(), f.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
@@ -742,6 +831,10 @@ class InitialProblem {
   std::vector<int> redundant_of_;
   std::vector<double> source_rate_, z_, limits_, values_, by_x_, by_rate_, offset_;
   double gmin_ = 0.0, source_ = 1.0;
+  double longest_step_ =
+      std::numeric_limits<double>::infinity();  // of across variables, in Newton's iteration
+  std::vector<double> anchor_, anchor_states_;  // where gmin leads to (empty: to zero), and states were
+  double inverse_step_ = 0.0;                   // of states that end steady
   bool factored_ = false, explain_ = false, held_near_ = false;
   bool sources_rest_ = false;  // their slopes do not enter: a steady state
   bool exact_ = false;         // exponentials as they are, not as limited in the last iteration
@@ -772,11 +865,17 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
       state.x_before = state.x;
       state.rates_before = state.rates;
       Reinitialisation from_states(tableau, storage);
-      if (!from_states.find(0.0, state))
+      try {
+        if (!from_states.find(0.0, state)) from_states.find_afresh(0.0, state);
+      } catch (const SimulationError& error) {
         throw SimulationError(
-            forced.empty() ? "no consistent initial values were found from the steady states"
-                           : "no consistent initial values were found once the given nodes were released",
-            0.0);
+            fmt::format("{} ({})",
+                        forced.empty()
+                            ? "no consistent initial values were found from the steady states"
+                            : "no consistent initial values were found once the given nodes were released",
+                        error.what()),
+            0.0, error.details);
+      }
     }
     updates.evaluate(state.x, 0.0, next.data());
     const auto take = [&](bool with_sample_time) {

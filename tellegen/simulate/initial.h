@@ -10,7 +10,8 @@
 // else from the states, with sources as they are. Discrete variables are taken over until none changes.
 //
 // Newton with exponentials limited between iterations; where that fails, conductances from every node to the
-// datum that shrink to nothing (gmin stepping), then the sources raised from zero (source stepping).
+// datum that shrink to nothing (gmin stepping), then the sources raised from zero (source stepping),
+// then storage moving on in time, in steps that grow without end (pseudo-transient).
 #pragma once
 
 #include <memory>

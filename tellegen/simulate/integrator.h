@@ -100,9 +100,6 @@ struct Totals {
 // the first of a long one, so that they cost no more than a twentieth of it. A whole number of samples.
 std::int64_t followed_steps(const Problem& problem);
 
-// Seconds of interpreted steps in runs that come again: more than a compiler takes.
-constexpr double worth_compiling = 0.5;
-
 class Integrator {
  public:
   virtual ~Integrator() = default;
@@ -118,7 +115,8 @@ class Integrator {
   virtual StepCode step_code() const {
     return {.refused = "it is run by '" + statistics().executor + "', which has no code of a step"};
   }
-  virtual void compile() {}  // from now on, where there is anything to compile
+  // From now on, where there is anything to compile, and it takes the compiler less than so many seconds.
+  virtual void compile(double) {}
   // Between two calls of advance(): everything that the run consists of, to be written or read. False where
   // this method cannot. An integrator made for the same problem goes on from there to the last bit.
   virtual bool keep(Checkpoint&) { return false; }

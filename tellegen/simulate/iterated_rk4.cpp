@@ -39,12 +39,15 @@ class IteratedRk4 : public Integrator {
     batch_.allocate();
     statistics_.unknowns = static_cast<std::int64_t>(states_ + unknowns_);
     statistics_.executor = "minimal form, interpreted";
-    if (minimal_.problem.options.compile) compile();
+    if (minimal_.problem.options.compile) {
+      const std::string source = batch_.c_source("rk4");
+      load(compile_c(source, seconds_of_interpreting(source, steps_to_come(minimal_.problem))));
+    }
     begin();
   }
 
-  void compile() override {
-    const auto code = compile_c(batch_.c_source("rk4"));
+  void compile(double interpreting) override { load(compile_c(batch_.c_source("rk4"), interpreting)); }
+  void load(const std::shared_ptr<const CompiledCode>& code) {
     if (!code) return;
     batch_.use(code, "rk4");
     statistics_.executor = "minimal form, compiled";

@@ -40,10 +40,9 @@ NetworkIntegrator::NetworkIntegrator(const Problem& problem, Network network, St
   }
   step_ = std::make_unique<NetworkStep>(network_, problem.storage, plan_.scheme, problem.outputs, state_,
                                         options_);
-  const bool compiled = problem.options.compile && step_->compile();
+  compiled_ = problem.options.compile && step_->compile_for(steps_to_come(problem));
   if (options_.events) starting_ = plan_.start_steps;
   statistics_.unknowns = network_.size();
-  statistics_.executor = compiled ? "kernels per kind, compiled" : "kernels per kind, interpreted";
 }
 
 void NetworkIntegrator::set_input(int input, double value) {
@@ -135,6 +134,7 @@ bool NetworkIntegrator::take(const Scheme& scheme, double t, double) {
 
 Statistics NetworkIntegrator::statistics() const {
   Statistics s = statistics_;
+  s.executor = compiled_ ? "kernels per kind, compiled" : "kernels per kind, interpreted";
   s.events = events_.events();
   s.chatter = events_.chatter();
   return s;

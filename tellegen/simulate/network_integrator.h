@@ -35,6 +35,7 @@ class NetworkIntegrator : public Integrator, private StepExecutor {
   std::optional<double> ended() const override { return events_.ended(); }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override;
+  void compile(double interpreting) override { compiled_ = step_->compile(interpreting); }
 
  private:
   bool one_step(NetworkStep& step, double t);
@@ -67,6 +68,7 @@ class NetworkIntegrator : public Integrator, private StepExecutor {
   StepListener* listener_ = nullptr;
   std::int64_t followed_;
   Statistics statistics_;
+  bool compiled_ = false;
   std::string failure_;
 };
 

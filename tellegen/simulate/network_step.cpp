@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "tellegen/equations/explain.h"
-#include "tellegen/program/compile_cache.h"
 #include "tellegen/simulate/discrete.h"
 
 namespace tellegen {
@@ -440,11 +439,21 @@ void NetworkStep::set_iterates(std::span<const double> values) {
   each_iterate([&](double& value) { value = *from++; });
 }
 
-bool NetworkStep::compile(bool only_if_cached) {
+std::string NetworkStep::source() const {
   std::string source;
+  const auto large = [](const auto& g) { return g.batch.has_large_tables(); };
+  if (std::any_of(groups_.begin(), groups_.end(), large)) return source;
   for (std::size_t g = 0; g < groups_.size(); ++g) source += groups_[g].batch.c_source(fmt::format("g{}", g));
-  if (only_if_cached && !is_compiled_already(source)) return false;
-  const auto code = compile_c(source);
+  return source;
+}
+
+bool NetworkStep::compile_for(double steps) {
+  const std::string text = source();
+  return use(text, seconds_of_interpreting(text, steps * static_cast<double>(system_.size())));
+}
+
+bool NetworkStep::use(std::string_view source, double interpreting) {
+  const auto code = compile_c(source, interpreting);
   if (!code) return false;
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].batch.use(code, fmt::format("g{}", g));
   return true;

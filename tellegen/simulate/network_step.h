@@ -26,7 +26,9 @@ class NetworkStep {
  public:
   NetworkStep(const Network& network, const Storage& storage, const Scheme& scheme,
               std::span<const Expr> outputs, const StepState& state, const StepOptions& options);
-  bool compile(bool only_if_cached = false);
+  // Where it takes the compiler less than interpreting: so many seconds, so many steps.
+  bool compile(double interpreting) { return use(source(), interpreting); }
+  bool compile_for(double steps);
 
   struct Result {
     bool converged = true;
@@ -58,6 +60,8 @@ class NetworkStep {
   void formula_rates(std::span<const std::int32_t> some, std::span<double> rates);
 
  private:
+  std::string source() const;  // empty: not for a compiler
+  bool use(std::string_view source, double interpreting);
   struct GroupStep {
     Batch batch;
     std::vector<std::vector<std::int32_t>> past;         // [rated][age]: input registers

@@ -142,7 +142,7 @@ class ExplicitRk4 : public Integrator {
     begin();
     return true;
   }
-  void compile() override { loop_.compile(); }
+  void compile(double interpreting) override { loop_.compile(interpreting); }
 
   std::int64_t advance(std::int64_t samples, double* rows) override {
     const Problem& problem = minimal_->problem;
@@ -243,7 +243,7 @@ class ExplicitRk4 : public Integrator {
         update_registers_(built.updates),
         pivots_(std::move(built.pivots)),
         loop_(std::move(built.program)) {
-    if (minimal_->problem.options.compile) loop_.compile();
+    if (minimal_->problem.options.compile) loop_.compile_for(steps_to_come(minimal_->problem));
     begin();
   }
 

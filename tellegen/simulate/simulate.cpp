@@ -213,6 +213,11 @@ Problem prepare_problem(const EquationSystem& system, const SimulationOptions& o
   return problem;
 }
 
+double steps_to_come(const Problem& problem) {
+  constexpr double runs = 10.0;
+  return runs * static_cast<double>(sample_count(problem)) * static_cast<double>(problem.stride);
+}
+
 std::int64_t sample_count(const Problem& problem) {
   const double sample = problem.step * static_cast<double>(problem.stride);
   return static_cast<std::int64_t>(std::floor(problem.options.stop / sample * (1 + 1e-9)));

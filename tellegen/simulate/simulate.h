@@ -45,6 +45,7 @@ using Progress = std::function<void(double fraction)>;
 Problem prepare_problem(const EquationSystem& system, const SimulationOptions& options,
                         const std::vector<OutputColumn>& outputs);
 std::int64_t sample_count(const Problem& problem);
+double steps_to_come(const Problem& problem);  // of fixed length; a run is seldom the only one
 
 // Where a saved run stood: so many samples are done, and the last row, in SI.
 struct ResumedRun {

@@ -205,7 +205,9 @@ bool VariableRun::begin_anew() {
   if (followed_.active()) stage_->integrands(t_, followed_.at[0]);
   if (row_due && !sharpen_row(t_) && !solve(t_)) return no_solution();
   row_known_ = why == Pending::jump;
-  if (row_known_ && any) row_ = jump_row;  // sources have jumped, discrete variables have not changed yet
+  // Sources have jumped, discrete variables have not changed yet. An edge may be as short as the instant: the
+  // row is of its begin, but for storage that follows the source, whose rate is known in the instant only.
+  if (row_known_ && (any || problem_.storage.redundant.empty())) row_ = jump_row;
   row_time_ = at;
   if (const double next = row_time(rows_ + 1); next > at * (1 + 1e-12) && next <= t_) {
     row_known_ = true;  // the instant passes over a row
@@ -271,7 +273,7 @@ bool VariableRun::keep(Checkpoint& parts) {
         jump_before_, forced_end_, row_, row_known_, row_time_, low_);
   for (auto* stages : {&k_, &guess_})
     for (Vector& values : *stages) parts(values);
-  parts(rows_, looked_at_.steps, looked_at_.events, looked_at_.t, looked_at_.x, quick_events_, last_changed_,
+  parts(rows_, looked_at_.steps, looked_at_.events, looked_at_.t, travelled_, quick_events_, last_changed_,
         rest_, rest_until_, ended_);
   tellegen::keep(parts, statistics_);
   return followed_.rows == 0;

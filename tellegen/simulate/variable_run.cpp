@@ -23,7 +23,6 @@ constexpr double caution = 0.1;  // errors of single steps add up: this part of 
 // Where an equation jumps within a step (an `if` of its variables), the two formulas may be nearer to each
 // other than to the solution, by as much as 360 where it jumps between the third stage and the fourth.
 constexpr double at_a_jump = 1.0 / 30;
-constexpr double first_look = 0.05;  // seconds
 constexpr std::int64_t steps_between_looks = 32;
 constexpr std::int64_t steps_to_look_at = 20000;
 constexpr double hopeless_steps = 1e8;  // of a run, at the pace of the last ones
@@ -92,7 +91,8 @@ VariableRun::VariableRun(const Problem& problem)
       next_(held_.size()) {
   if (!fmus_.empty()) stage_->hold(held_);
   count_ = controlled_ + (stage_->keeps_totals() ? problem.totals.size() : 0);
-  for (Vector* v : {&x_, &rate_, &before_, &after_, &history_, &work_, &peak_, &floor_, &rounded_})
+  for (Vector* v :
+       {&x_, &rate_, &before_, &after_, &history_, &work_, &peak_, &floor_, &rounded_, &travelled_})
     v->assign(count_, 0.0);
   for (Vector& k : k_) k.assign(count_, 0.0);
   for (Vector& g : guess_) g.assign(stage_->iterate_count(), 0.0);
@@ -117,7 +117,7 @@ VariableRun::VariableRun(const Problem& problem)
   quantities_.resize(formulas_.size() - first_quantity_);
   low_ = high_ = quantities_;
   wants_compiler_ = problem.options.compile;
-  if (wants_compiler_) stage_->compile(true);
+  if (wants_compiler_) stage_->compile(0.0);
   statistics_.variable_step = true;
   statistics_.unknowns = stage_->network().size();
   if (count_ == controlled_ && !problem.totals.empty()) followed_.begin(problem, sample_count(problem));
@@ -338,10 +338,13 @@ void VariableRun::accept(double h, bool reaches, double end) {
   t_ = reaches ? end : begin_ + h;
   ++statistics_.steps;
   typical_ += 0.1 * (h - typical_);
+  for (std::size_t k = 0; k < controlled_; ++k) {
+    travelled_[k] += std::abs(after_[k] - x_[k]);
+    peak_[k] = std::max(peak_[k], std::abs(after_[k]));
+  }
   x_ = after_;
   rate_ = k_[last_stage];
   iterates_ = guess_[last_stage];
-  for (std::size_t k = 0; k < controlled_; ++k) peak_[k] = std::max(peak_[k], std::abs(x_[k]));
   older_guess_ = guess_[0];
   older_length_ = h;
   if (!quantities_.empty()) {
@@ -435,18 +438,18 @@ void VariableRun::record_step() {
 void VariableRun::compile_where_it_pays() {
   if (!wants_compiler_ || stage_->compiled() || statistics_.steps % steps_between_looks != 0) return;
   const double spent = std::chrono::duration<double>(Clock::now() - begun_).count();
-  if (spent < first_look || spent * (stop_ - t_) < first_look * t_) return;
-  wants_compiler_ = false;
-  stage_->compile(false);
+  if (spent < next_look_) return;
+  next_look_ = 2.0 * spent;
+  stage_->compile(spent * (stop_ - t_) / t_);
 }
 
 // Where rounding is all that the error control sees, or the solution slides along a condition that jumps back
 // and forth, steps stay as short as they are, and nothing happens.
 void VariableRun::look_for_progress() {
   if (statistics_.steps < looked_at_.steps + steps_to_look_at) return;
-  double moved = 0.0;
-  for (std::size_t k = 0; k < looked_at_.x.size(); ++k)
-    moved = std::max(moved, std::abs(x_[k] - looked_at_.x[k]) / (peak_[k] + floor_[k]));
+  double moved = 0.0;  // there and back: what swings is not at rest
+  for (std::size_t k = 0; k < controlled_; ++k)
+    moved = std::max(moved, travelled_[k] / (peak_[k] + floor_[k]));
   const double further = t_ - looked_at_.t;
   const bool hopeless = static_cast<double>(steps_to_look_at) * (stop_ - t_) > hopeless_steps * further;
   if (moved < 1e-3 && statistics_.events == looked_at_.events && (further < 1e-3 * interval_ || hopeless))
@@ -455,8 +458,8 @@ void VariableRun::look_for_progress() {
         "the tolerance of {:g} is below what rounding leaves in this model{}",
         steps_to_look_at, looked_at_.t, further, problem_.options.tolerance,
         jumps_ ? ", or an 'if' of a variable switches back and forth there" : ""));
-  looked_at_ = {
-      statistics_.steps, statistics_.events, t_, {x_.begin(), x_.begin() + static_cast<long>(controlled_)}};
+  looked_at_ = {statistics_.steps, statistics_.events, t_};
+  std::fill(travelled_.begin(), travelled_.end(), 0.0);
 }
 
 std::int64_t VariableRun::advance(std::int64_t samples, double* rows) {

@@ -109,13 +109,14 @@ class VariableRun : public Integrator {
   std::unique_ptr<Tableau> tableau_;  // for what Newton cannot find from where it is
   std::unique_ptr<SolutionAfresh> afresh_;
   bool wants_compiler_ = false;
+  double next_look_ = 0.05;  // seconds
   Clock::time_point begun_;
   std::int64_t rows_ = 0;
   struct {
     std::int64_t steps = 0, events = 0;
     double t = 0.0;
-    Vector x;
   } looked_at_;
+  Vector travelled_;  // since then, the way of each variable
   int quick_events_ = 0;
   std::size_t last_changed_ = 0;  // discrete variable
   double rest_ = 0.0, rest_until_ = 0.0;

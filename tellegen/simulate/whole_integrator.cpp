@@ -44,7 +44,7 @@ WholeIntegrator::WholeIntegrator(const Problem& problem, Network network)
   }
   step_ = std::make_unique<WholeStep>(network_, problem.storage, plan_.scheme, problem.outputs, state_,
                                       options, problem.totals);
-  if (problem.options.compile) step_->loop().compile();
+  if (problem.options.compile) step_->loop().compile_for(steps_to_come(problem));
   begin();
 }
 

@@ -16,7 +16,7 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   WholeIntegrator(const Problem& problem, Network network);
   std::int64_t advance(std::int64_t samples, double* rows) override;
   bool restart() override;
-  void compile() override { step_->loop().compile(); }
+  void compile(double interpreting) override { step_->loop().compile(interpreting); }
   bool keep(Checkpoint& parts) override;
   void set_input(int input, double value) override;
   StepCode step_code() const override;
