@@ -8,7 +8,6 @@
 #pragma once
 
 #include <functional>
-#include <utility>
 
 namespace tellegen {
 
@@ -16,23 +15,18 @@ struct Interrupted {};  // no std::exception: nobody may take it for a run that 
 
 class InterruptionWatch {
  public:
-  explicit InterruptionWatch(std::function<void()> watch) : watch_(std::move(watch)), before_(current) {
-    current = &watch_;
-  }
-  ~InterruptionWatch() { current = before_; }
+  explicit InterruptionWatch(std::function<void()> watch);
+  ~InterruptionWatch();
   InterruptionWatch(const InterruptionWatch&) = delete;
   InterruptionWatch& operator=(const InterruptionWatch&) = delete;
 
-  static void ask() {
-    if (current) (*current)();
-  }
+  static void ask();
   // For runs that are made again and again: looking up 200 times costs more than a short run.
   static constexpr double worth_asking = 0.02;  // seconds of a run
 
  private:
-  static inline thread_local std::function<void()>* current = nullptr;
   std::function<void()> watch_;
-  std::function<void()>* before_;
+  const std::function<void()>* before_;
 };
 
 }  // namespace tellegen
