@@ -83,6 +83,10 @@ std::vector<CalibrationStage> stages_of(Model& model, const CalibrateRequest& re
         fmt::format("[calibrate] has {} stages, each with its sensors and its window", stages.size()),
         {"name the parameters to calibrate with --sensors or --window: --parameters"});
   }
+  for (const CalibrationStage& stage : stages)
+    if (stage.parameters.empty())
+      throw command_fault(tellegen_calibrate, "T601", "there is nothing to calibrate",
+                          {"name parameters: --parameters R_1,R_2, or [unknowns] in the model file"});
   if (!request.sensors.empty()) stages[0].sensors = sensors_named(model, split_list(request.sensors));
   if (!request.window.empty())
     std::tie(stages[0].from, stages[0].to) = read_window({tellegen_calibrate, "--window"}, request.window);
@@ -231,7 +235,7 @@ void write_files(CalibrateReport& report) {
   } catch (const ModelError&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_calibrate, "T402", error.what());
+    throw not_written(tellegen_calibrate, error);
   }
   if (!request.json.empty()) report.written.push_back(request.json);
 }

@@ -124,11 +124,11 @@ void print(const Inspection& found, const std::vector<CheckedKind>& answers, boo
 }
 
 void check(const CheckRequest& request) {
-  refuse_without_estimate(request.estimate);
-  ReadOptions reading;
-  for (const std::string& text : request.set)
-    reading.overrides.push_back(read_assignment({"tellegen check", "--set"}, text));
   try {
+    refuse_without_estimate(request.estimate);
+    ReadOptions reading;
+    for (const std::string& text : request.set)
+      reading.overrides.push_back(read_assignment({tellegen_check, "--set"}, text));
     const Model model = read_model_file(request.file, reading);
     if (request.estimate.on) {
       EstimateCheckRequest estimate = request.estimate;

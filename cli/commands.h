@@ -4,7 +4,7 @@
 // work. What is wrong is thrown and printed in one place, main.cpp:
 //
 //   returns                                        0   done
-//   StudyError, SimulationError                    1   the input was right, the study failed
+//   StudyError, SimulationError, WriteError        1   the input was right, the study failed
 //   ModelError (command_fault for its own), else   2   the input was wrong
 #pragma once
 
@@ -71,6 +71,13 @@ class StudyError : public std::runtime_error {
 // A fault of the command line: its place is the command ("tellegen simulate"). Empty details are left out.
 ModelError command_fault(std::string_view command, std::string_view code, std::string message,
                          std::vector<std::string> details = {});
+
+// A result that could not be written, after the study: a full disk. Thrown by not_written().
+struct WriteError : ModelError {
+  using ModelError::ModelError;
+};
+WriteError not_written(std::string_view command, const std::exception& error,
+                       std::vector<std::string> details = {});
 
 // What CLI11 could not make sense of, with the nearest option or command.
 ModelError parse_fault(const CLI::App& app, const CLI::ParseError& error);

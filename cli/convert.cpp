@@ -63,7 +63,7 @@ void convert(const std::string& from, const std::string& to) {
   try {
     write_file(to, converted);
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_convert, "T402", error.what());
+    throw not_written(tellegen_convert, error);
   }
   if (!is_stream(to)) fmt::print("wrote {}\n", to);
 }

@@ -155,6 +155,8 @@ void data_command(const SurveyRequest& request) {
   if (!request.json.empty()) check_writable({tellegen_data, "--json"}, request.json, {".json"});
   const DataSource source = data_source(tellegen_data, request.source, request.model);
   const DataSurvey survey = survey_data(source);
+  if (survey.columns.empty())
+    throw ModelError({{request.source.first(), 0}, "T590", "the data file is empty", {}});
   std::vector<ColumnProposal> proposals;
   if (!request.model.empty())
     proposals = propose_columns(read_model_file(request.model, {}), survey, source.columns);
@@ -164,7 +166,7 @@ void data_command(const SurveyRequest& request) {
   } catch (const ModelError&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_data, "T402", error.what());
+    throw not_written(tellegen_data, error);
   }
   if (request.json_option->count() > 0 && request.json.empty()) {
     fmt::print("{}", json_text(to_json(request, survey, proposals)));

@@ -137,7 +137,7 @@ void write_model(ExperimentReport& report) {
   } catch (const ModelError&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_design_experiment, "T402", error.what());
+    throw not_written(tellegen_design_experiment, error);
   }
   report.written.push_back(report.request.output);
 }

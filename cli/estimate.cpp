@@ -173,21 +173,13 @@ void print(const Model& model, const Record& record, const Estimate& e) {
 
 nlohmann::ordered_json to_json(const EstimateRequest& request, const Model& model, const Record& record,
                                const Estimate& e) {
-  nlohmann::ordered_json json{{"model", model.name},
-                              {"file", request.file},
-                              {"data", request.data},
-                              {"estimator", e.estimator},
-                              {"executor", e.executor},
-                              {"rows", e.rows},
-                              {"step", record.step},
-                              {"loop_seconds", e.loop_seconds},
-                              {"log_likelihood", e.log_likelihood},
-                              {"reduction", e.reduction},
-                              {"failure", e.failure},
-                              {"warnings", e.warnings},
-                              {"remarks", record.remarks},
-                              {"consistent", e.inconsistent.empty()},
-                              {"inflation", e.inflation}};
+  nlohmann::ordered_json json{
+      {"model", model.name},       {"file", request.file},           {"data", request.data},
+      {"estimator", e.estimator},  {"executor", e.executor},         {"rows", e.rows},
+      {"step", record.step},       {"loop_seconds", e.loop_seconds}, {"log_likelihood", e.log_likelihood},
+      {"reduction", e.reduction},  {"failure", e.failure},           {"warnings", e.warnings},
+      {"remarks", record.remarks}, {"corrects", e.corrects},         {"consistent", e.inconsistent.empty()},
+      {"inflation", e.inflation}};
   constexpr const char* kinds[] = {"offset", "drift", "scale", "stuck"};
   for (const SensorFault& fault : e.faults)
     json["faults"].push_back({{"sensor", fault.name},
@@ -253,10 +245,6 @@ EstimateOptions estimate_options(const EstimateRequest& request) {
   return options;
 }
 
-ModelError not_written(const std::runtime_error& error) {
-  return command_fault(tellegen_estimate, "T402", error.what());
-}
-
 // What is told, and what it means for the exit code. `kept`: the file with the rows.
 void tell(const EstimateRequest& request, const Model& model, const Record& record, const Estimate& e,
           const std::string& kept) {
@@ -266,13 +254,18 @@ void tell(const EstimateRequest& request, const Model& model, const Record& reco
   if (!request.json.empty()) try {
       write_file(target(request.json), json_text(to_json(request, model, record, e)));
     } catch (const std::runtime_error& error) {
-      throw not_written(error);
+      throw not_written(tellegen_estimate, error);
     }
   if (request.json_option->count() > 0 && request.json.empty())
     fmt::print("{}", json_text(to_json(request, model, record, e)));
   else if (request.output.empty() || !is_stream(request.output))
     print(model, record, e);
   for (const std::string& warning : e.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  if (!e.corrects && !request.anyway) {
+    std::vector<std::string> details = complaints(e);
+    details.push_back("--anyway accepts the simulation as it is");
+    throw StudyError(request.file, "nothing is estimated", details);
+  }
   if (!e.failure.empty()) {
     std::vector<std::string> details = complaints(e);
     if (!kept.empty()) details.push_back(fmt::format("what was estimated until then is in {}", kept));
@@ -351,7 +344,7 @@ void follow_record(const EstimateRequest& request, const Model& model) {
   } catch (const StudyError&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw not_written(error);
+    throw not_written(tellegen_estimate, error);
   }
 }
 
@@ -415,7 +408,7 @@ void follow_live(const EstimateRequest& request, const Model& model) {
     } catch (const ModelError&) {
       throw;
     } catch (const std::runtime_error& error) {
-      throw not_written(error);
+      throw not_written(tellegen_estimate, error);
     }
   }
   if (request.json_option->count() > 0) {
@@ -476,7 +469,7 @@ void estimate_command(const EstimateRequest& request) {
       else
         write_hdf5(target(request.output), table);
     } catch (const std::runtime_error& error) {
-      throw not_written(error);
+      throw not_written(tellegen_estimate, error);
     }
   if (!request.report.report.empty()) {
     TwinReportRequest report = request.report;

@@ -88,7 +88,7 @@ void write_files(const fs::path& folder, const std::vector<ExportedFile>& files)
     fs::create_directories(folder);
     for (const ExportedFile& file : files) write_file(folder / file.name, file.text);
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_export, "T402", error.what());
+    throw not_written(tellegen_export, error);
   }
 }
 
@@ -112,7 +112,7 @@ void write_fmu(const ExportRequest& request, const Model& model, Simulation& sim
     write_zip(file.aside(), fmu.files);
     file.commit();
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_export, "T402", error.what());
+    throw not_written(tellegen_export, error);
   }
   const Problem& problem = simulation.problem();
   fmt::print("{}, {} with steps of {:g} s as an FMU (FMI {}.0, co-simulation) in {}\n", model.name,

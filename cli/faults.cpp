@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/commands.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/symbolic/nearest.h"
 
 namespace tellegen {
 namespace {
@@ -59,6 +62,34 @@ std::vector<std::string> option_names(const CLI::App& command) {
   return names;
 }
 
+// What other programs have as an option, and where it is here.
+struct Elsewhere {
+  std::string_view option, where;
+};
+constexpr std::string_view harmonics =
+    "harmonics are those of a netlist: .four 50 v(out), which tellegen simulate runs";
+constexpr Elsewhere elsewhere[] = {{"--fft", harmonics},
+                                   {"--fourier", harmonics},
+                                   {"--spectrum", harmonics},
+                                   {"--harmonics", harmonics},
+                                   {"--thd", harmonics}};
+
+// The option that was meant, or where there is one like it.
+std::string meant_option(const CLI::App& app, const CLI::App& command, const std::string& option) {
+  for (const Elsewhere& known : elsewhere)
+    if (known.option == option) return std::string(known.where);
+  // Without the dashes, which all options have in common.
+  std::vector<std::string> names = option_names(command);
+  for (std::string& name : names) name.erase(0, 2);
+  if (option.starts_with("--") && option.size() > 2)
+    if (const std::string near = nearest(option.substr(2), names); !near.empty())
+      return fmt::format("did you mean '--{}'?", near);
+  for (const CLI::App* other : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (const auto has = option_names(*other); std::find(has.begin(), has.end(), option) != has.end())
+      return fmt::format("{} {} has it", app.get_name(), other->get_name());
+  return "";
+}
+
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -79,6 +110,11 @@ ModelError command_fault(std::string_view command, std::string_view code, std::s
   return ModelError(fault_at(command, code, std::move(message), std::move(details)));
 }
 
+WriteError not_written(std::string_view command, const std::exception& error,
+                       std::vector<std::string> details) {
+  return WriteError(fault_at(command, "T402", error.what(), std::move(details)));
+}
+
 ModelError parse_fault(const CLI::App& app, const CLI::ParseError& error) {
   const auto [command, name] = given_command(app);
   const std::string help = fmt::format("{} --help tells more", name);
@@ -88,7 +124,7 @@ ModelError parse_fault(const CLI::App& app, const CLI::ParseError& error) {
     if (word.size() > 1 && word[0] == '-') {
       const std::string option = word.substr(0, word.find('='));
       return command_fault(name, "T400", fmt::format("there is no option '{}'", option),
-                           {did_you_mean(option, option_names(*command)), help});
+                           {meant_option(app, *command, option), help});
     }
   const std::vector<std::string> known = command_names(*command);
   if (!known.empty()) {

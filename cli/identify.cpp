@@ -160,7 +160,7 @@ void write_model(IdentifyReport& report) {
     write_file(report.request.output, with_numbers(read_text(report.request.file, {}), report.model,
                                                    report.found.parameters, numbers, deviations));
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_identify, "T402", error.what());
+    throw not_written(tellegen_identify, error);
   }
   report.written.push_back(report.request.output);
 }

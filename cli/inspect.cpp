@@ -48,8 +48,8 @@ EquationSystem checked_system(const Model& model) {
   try {
     // [simulation] as far as it goes: a model to be run with --stop and --step need not have them.
     SimulationOptions options = as_the_model_says();
-    if (!model.simulation.stop) options.stop = 1e300;
-    if (!model.simulation.step) options.step = 1.0;
+    options.stop = model.simulation.stop.value_or(1e300);
+    if (!model.simulation.step) options.step = options.stop;  // the longest there can be
     complete_options(model, options);
   } catch (const ModelError& error) {
     faults.insert(faults.end(), error.faults().begin(), error.faults().end());

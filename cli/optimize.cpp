@@ -409,7 +409,7 @@ void write_files(OptimizeReport& report) {
   } catch (const ModelError&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_optimize, "T402", error.what());
+    throw not_written(tellegen_optimize, error);
   }
   if (!request.page.report.empty()) {
     StudyReportRequest page = request.page;

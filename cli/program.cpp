@@ -27,7 +27,6 @@ int fail(int code, const std::string& text) {
 // is.
 void write_json_faults(const ModelError& error, int count, char** arguments) {
   const std::string_view command = count > 1 ? arguments[1] : "";
-  if (command == "check") return;  // it has done so, with what it knows of the file
   for (int k = 2; k < count; ++k) {
     const std::string_view argument = arguments[k];
     if (argument != "--json" && !argument.starts_with("--json=")) continue;
@@ -115,15 +114,22 @@ int run_program(std::span<const Command> commands, int count, char** arguments) 
     app.parse(count, arguments);
     return finished();
   } catch (const CLI::Success& asked) {  // --help, --version
-    return app.exit(asked);
+    app.exit(asked);
+    return finished();
   } catch (const CLI::ParseError& error) {
-    return fail(2, parse_fault(app, error).what());
+    const ModelError fault = parse_fault(app, error);
+    write_json_faults(fault, count, arguments);
+    return fail(2, fault.what());
   } catch (const StudyError& error) {
     return fail(1, error.what());
   } catch (const SimulationError& error) {
     return fail(1, fmt::format("T410: {}", error.what()));
-  } catch (const ModelError& error) {
+  } catch (const WriteError& error) {
     write_json_faults(error, count, arguments);
+    return fail(1, error.what());
+  } catch (const ModelError& error) {
+    // `check` has done so, with what it knows of the file.
+    if (std::string_view(arguments[1]) != "check") write_json_faults(error, count, arguments);
     return fail(2, error.what());
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(2, error.what());

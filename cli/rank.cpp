@@ -297,7 +297,7 @@ void rank(const RankRequest& request) {
     try {
       write_chart(request.plot, chart_of(ranking, model));
     } catch (const std::runtime_error& error) {
-      throw command_fault(tellegen_rank, "T402", error.what());
+      throw not_written(tellegen_rank, error);
     }
   }
   if (!request.page.report.empty())

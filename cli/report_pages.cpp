@@ -144,7 +144,7 @@ void report(const ReportRequest& request) {
   try {
     write_file(request.output, to_html(all));
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_report, "T402", error.what());
+    throw not_written(tellegen_report, error);
   }
   if (!is_stream(request.output)) fmt::print("wrote {}\n", request.output);
 }

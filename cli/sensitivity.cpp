@@ -324,7 +324,7 @@ void sensitivity(const SensitivityRequest& request) {
   } catch (const ModelError&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_sensitivity, "T402", error.what());
+    throw not_written(tellegen_sensitivity, error);
   }
   if (!write_json(tellegen_sensitivity, request, json_text(to_json(answer, model, request)))) {
     print(answer, model);

@@ -113,7 +113,7 @@ std::unique_ptr<CsvStream> open_stream(const SimulateRequest& request, const Sim
     const fs::path path = partial_path(fs::path(request.output).replace_extension(".csv"));
     return std::make_unique<CsvStream>(path, names, units);
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_simulate, "T402", error.what());
+    throw not_written(tellegen_simulate, error);
   }
 }
 
@@ -153,7 +153,7 @@ void write_files(const SimulateRequest& request, const Model& model, const Traje
       write_file(target(request.json), json_text(to_json(report)));
     }
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_simulate, "T402", error.what());
+    throw not_written(tellegen_simulate, error);
   }
 }
 

@@ -131,7 +131,7 @@ bool write_json(std::string_view command, const StudyRequest& request, const std
   try {
     write_file(request.json, text);
   } catch (const std::runtime_error& error) {
-    throw command_fault(command, "T402", error.what());
+    throw not_written(command, error);
   }
   return false;
 }

@@ -55,7 +55,7 @@ void write_study_report(std::string_view command, const StudyReportRequest& requ
   try {
     write_file(request.report, to_html(page));
   } catch (const std::runtime_error& error) {
-    throw command_fault(command, "T402", error.what());
+    throw not_written(command, error);
   }
 }
 

@@ -229,7 +229,7 @@ JournalContents take_over(const SweepRequest& request, const SweepPlan& plan,
     throw command_fault(tellegen_sweep, "T585", error.what(),
                         {"wait for it to end, or choose another --output"});
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_sweep, "T402", error.what());
+    throw not_written(tellegen_sweep, error);
   }
   remove_journal_parts(plan.journal);
   if (!before.entries.empty())
@@ -264,8 +264,7 @@ void run(const SweepPlan& plan, const std::vector<std::size_t>& pending, Journal
   try {
     run_samples(pending, plan.report.jobs, loop);
   } catch (const std::runtime_error& error) {  // the journal cannot be written: no space
-    throw command_fault(tellegen_sweep, "T402", error.what(),
-                        {"what is done is kept: the same command goes on from there"});
+    throw not_written(tellegen_sweep, error, {"what is done is kept: the same command goes on from there"});
   }
 }
 
@@ -330,7 +329,7 @@ void write_results(const SweepRequest& request, const JournalContents& all, Swee
       write_file(request.json, json_text(to_json(report)));
     }
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_sweep, "T402", error.what());
+    throw not_written(tellegen_sweep, error);
   }
   if (!request.page.report.empty()) {
     write_study_report(tellegen_sweep, request.page, plan.network,

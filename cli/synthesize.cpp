@@ -218,7 +218,7 @@ void synthesize(const SynthesizeRequest& request) {
     }
     if (!request.json.empty()) write_file(request.json, json_text(to_json(model, record, done, request)));
   } catch (const std::runtime_error& error) {
-    throw command_fault(tellegen_synthesize, "T402", error.what());
+    throw not_written(tellegen_synthesize, error);
   }
   if (request.wants_json && request.json.empty())
     fmt::print("{}", json_text(to_json(model, record, done, request)));

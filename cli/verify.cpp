@@ -164,7 +164,7 @@ void write_verification(std::string_view command, const std::filesystem::path& p
   try {
     write_chart(picture, chart);
   } catch (const std::runtime_error& error) {
-    throw command_fault(command, "T402", error.what());
+    throw not_written(command, error);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <chrono>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "tellegen/model/csv_header.h"
 #include "tellegen/model/units.h"
 #include "tellegen/results/figure.h"
+#include "tellegen/sensitivity/interruption.h"
 #include "tellegen/simulate/stop.h"
 #include "tellegen/tellegen.h"
 
@@ -64,6 +66,30 @@ class Listener {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+// Ctrl-C in a study: its loops ask. Python's own error waits in the thread meanwhile, for a study may take
+// what is a std::exception for a run that failed.
+class Interruptible {
+ public:
+  Interruptible()
+      : watch_([last = std::chrono::steady_clock::now()]() mutable {
+          const auto now = std::chrono::steady_clock::now();
+          if (now - last < std::chrono::milliseconds(200)) return;
+          last = now;
+          const py::gil_scoped_acquire lock;
+          if (PyErr_CheckSignals() != 0) throw Interrupted();
+        }) {}
+
+ private:
+  InterruptionWatch watch_;
+};
+
+// All of them: two numbers have the same text where they are the same.
+std::string digits(double number) {
+  char text[40];
+  std::snprintf(text, sizeof text, " %a", number);
+  return text;
+}
+
 struct SimulateSettings {
   double stop = 0.0, step = 0.0, sample = 0.0, tolerance = 0.0;
   std::string method;
@@ -72,7 +98,7 @@ struct SimulateSettings {
   std::string key(const Numbers& set) const {
     std::string text =
         method + (all ? " all" : "") + (interpret ? " interpret" : "") + (balance ? " balance" : "");
-    for (double number : {step, sample, tolerance}) text += " " + std::to_string(number);
+    for (double number : {step, sample, tolerance}) text += digits(number);
     for (const std::string& output : outputs) text += "\n" + output;
     for (const auto& [name, value] : set) text += "\r" + name;
     return text;
@@ -111,7 +137,29 @@ class PyModel {
     return read_record(model, DataSource(files, format, std::move(names)), record_options(model));
   }
 
-  SimulationResult simulate(const SimulateSettings& settings, const Numbers& set, Listener listener) {
+  // A simulation that accounts for energy cannot be run again. But the same run has the same balance: it is
+  // kept of the first, and what comes after runs what was built.
+  SimulationResult simulate(SimulateSettings settings, const Numbers& set, Listener& listener) {
+    if (!settings.balance || !set.empty()) return run_built(settings, set, listener);
+    std::optional<EnergyBalance>& balance = balances_[settings.key(set) + digits(settings.stop)];
+    settings.balance = !balance;
+    SimulationResult result = run_built(settings, set, listener);
+    if (balance)
+      result.balance = balance;
+    else if (result.failure.empty())
+      balance = result.balance;
+    return result;
+  }
+
+ private:
+  struct Built {
+    Model model;
+    std::vector<int> parameters;
+    std::unique_ptr<Simulation> simulation;
+    bool again = false;
+  };
+
+  SimulationResult run_built(const SimulateSettings& settings, const Numbers& set, Listener& listener) {
     const std::string key = settings.key(set);
     auto built = built_.find(key);
     if (built != built_.end()) {
@@ -159,14 +207,6 @@ class PyModel {
     return run(kept, listener);
   }
 
- private:
-  struct Built {
-    Model model;
-    std::vector<int> parameters;
-    std::unique_ptr<Simulation> simulation;
-    bool again = false;
-  };
-
   static void set_numbers(Model& model, const std::vector<int>& parameters, const Numbers& set) {
     std::vector<double> numbers;
     std::size_t k = 0;
@@ -202,35 +242,7 @@ class PyModel {
   ReadOptions options_;
   Model model_;
   std::map<std::string, std::unique_ptr<Built>> built_;
-};
-
-// A twin and the model it needs.
-class PyTwin {
- public:
-  PyTwin(const PyModel& model, double step, const std::string& estimator) : model_(model.read()) {
-    FollowOptions options;
-    const RecordOptions said = record_options(model_);
-    options.sensors = said.sensors;
-    options.inputs = said.inputs;
-    options.step = step > 0.0 ? step : said.step;
-    options.late = said.late;
-    options.estimator = estimator;
-    options.check = true;
-    options.nearest = true;
-    for (const int sensor : options.sensors)
-      sensors.push_back(model_.outputs[static_cast<std::size_t>(sensor)].name);
-    inputs = options.inputs;
-    twin.emplace(model_, options);
-    for (const EstimatedQuantity& quantity : twin->described()) {
-      names.push_back(quantity.name);
-      units.push_back(quantity.unit);
-    }
-  }
-  Strings sensors, inputs, names, units;
-  std::optional<Twin> twin;
-
- private:
-  Model model_;
+  std::map<std::string, std::optional<EnergyBalance>> balances_;
 };
 
 const char* word(Twin::Pushed pushed) {
@@ -250,6 +262,65 @@ const char* word(Twin::Pushed pushed) {
   }
   return "";
 }
+
+// A twin and the model it needs.
+class PyTwin {
+ public:
+  PyTwin(const PyModel& model, double step, const std::string& estimator) : model_(model.read()) {
+    FollowOptions options;
+    const RecordOptions said = record_options(model_);
+    options.sensors = said.sensors;
+    options.inputs = said.inputs;
+    options.step = step > 0.0 ? step : said.step;
+    options.late = said.late;
+    options.estimator = estimator;
+    options.check = true;
+    options.nearest = said.resample == "nearest";
+    for (const int sensor : options.sensors) {
+      sensors.push_back(model_.outputs[static_cast<std::size_t>(sensor)].name);
+      sensor_units_.push_back(sensor_unit(model_, sensor));
+    }
+    inputs = options.inputs;
+    twin.emplace(model_, options);
+    for (const EstimatedQuantity& quantity : twin->described()) {
+      names.push_back(quantity.name);
+      units.push_back(quantity.unit);
+    }
+  }
+  Strings sensors, inputs, names, units;
+  std::optional<Twin> twin;
+
+  const char* push(double t, const std::vector<double>& readings, const std::vector<double>& inputs) {
+    const Twin::Pushed pushed = twin->push(t, readings, inputs);
+    if (pushed == Twin::Pushed::taken && rows_++ < first_rows) doubt_readings(readings);
+    return word(pushed);
+  }
+  std::string doubt;  // what is to be said of the first readings, once; empty: nothing
+
+ private:
+  static constexpr int first_rows = 5;
+  static constexpr double far_off = 50.0;  // standard deviations
+
+  // Numbers in another unit than SI give themselves away at once.
+  void doubt_readings(const std::vector<double>& readings) {
+    const Innovations& seen = twin->innovations();
+    for (std::size_t s = 0; s < readings.size() && doubt.empty(); ++s) {
+      const std::string& unit = sensor_units_[s];
+      const double off = std::abs(seen.value[s]) / std::sqrt(seen.variance[s]);
+      const bool cold = readings[s] < 0.0 && tellegen::units().convertible(unit, "K");
+      if (!(off > far_off) && !cold) continue;
+      char text[64];
+      std::snprintf(text, sizeof text, "%.6g, %.3g standard deviations off", readings[s], off);
+      doubt = "'" + sensors[s] + "' reads " + (cold ? "less than 0 K" : text) +
+              ": push() takes SI, or a text with a unit" +
+              (unit.empty() ? "" : " such as \"" + std::string("1 ") + unit + "\"");
+    }
+  }
+
+  int rows_ = 0;
+  Strings sensor_units_;
+  Model model_;
+};
 
 py::tuple quantities(PyTwin& self, const Twin::Quantities& q) {
   const auto in_unit = [&](const Vector& values, bool difference) {
@@ -315,6 +386,7 @@ PYBIND11_MODULE(_tellegen, m) {
       raise_faults(current_faults());
     } catch (const SimulationError&) {
       raise_faults(current_faults());
+    } catch (const Interrupted&) {  // its error is set
     }
   });
 
@@ -373,12 +445,14 @@ PYBIND11_MODULE(_tellegen, m) {
       .def("values",
            [](Study& study, const Array& numbers) {
              const std::vector<double> at = doubles(numbers);
-             py::gil_scoped_release free;
+             const Interruptible interruptible;
+             const py::gil_scoped_release free;
              return study.values(at);
            })
       .def("evaluate", [](Study& study, const Array& numbers) {
         const std::vector<double> at = doubles(numbers);
-        py::gil_scoped_release free;
+        const Interruptible interruptible;
+        const py::gil_scoped_release free;
         return study.evaluate(at);
       });
   py::class_<StudyResult>(m, "StudyResult")
@@ -397,9 +471,8 @@ PYBIND11_MODULE(_tellegen, m) {
       .def_readonly("names", &PyTwin::names)
       .def_readonly("units", &PyTwin::units)
       .def_property_readonly("failure", [](const PyTwin& self) { return self.twin->failure(); })
-      .def("push",
-           [](PyTwin& self, double t, const std::vector<double>& readings,
-              const std::vector<double>& inputs) { return word(self.twin->push(t, readings, inputs)); })
+      .def("push", &PyTwin::push)
+      .def_readonly("doubt", &PyTwin::doubt)
       .def("quantities", [](PyTwin& self) { return quantities(self, self.twin->quantities()); })
       .def("forecast",
            [](PyTwin& self, const Array& inputs, double horizon) {
@@ -469,7 +542,8 @@ PYBIND11_MODULE(_tellegen, m) {
              std::optional<OptimizeResult> result;
              Strings names;
              {
-               py::gil_scoped_release free;
+               const Interruptible interruptible;
+               const py::gil_scoped_release free;
                DesignProblem problem(self.read(), {});
                for (std::size_t k = 0; k < problem.variable_count(); ++k)
                  names.push_back(problem.study().parameter(k).name);
@@ -497,11 +571,12 @@ PYBIND11_MODULE(_tellegen, m) {
              std::vector<SampleOutcome> outcomes;
              Strings columns;
              {
-               py::gil_scoped_release free;
+               const Interruptible interruptible;
+               const py::gil_scoped_release free;
                Model model = task.read();
                SampleTask checked = task;
                for (const ResultColumn& column : check_task(model, checked)) columns.push_back(column.name);
-               outcomes = sweep(task, samples, jobs);
+               outcomes = sweep(task, samples, jobs, [](double) { InterruptionWatch::ask(); });
              }
              py::array_t<double> values({outcomes.size(), columns.size()});
              Strings status;
@@ -517,7 +592,8 @@ PYBIND11_MODULE(_tellegen, m) {
            [](const PyModel& self, const Files& files, const Columns& columns, int starts) {
              std::optional<CalibrationResult> result;
              {
-               py::gil_scoped_release free;
+               const Interruptible interruptible;
+               const py::gil_scoped_release free;
                const Model model = self.read();
                CalibrationOptions options = calibration_options();
                options.starts = starts;
@@ -529,7 +605,8 @@ PYBIND11_MODULE(_tellegen, m) {
            [](const PyModel& self, const Files& files, const Columns& columns) {
              std::optional<Identification> found;
              {
-               py::gil_scoped_release free;
+               const Interruptible interruptible;
+               const py::gil_scoped_release free;
                const Model model = self.read();
                std::vector<int> unknowns;
                for (std::size_t k = 0; k < model.unknowns.size(); ++k)
@@ -558,7 +635,8 @@ PYBIND11_MODULE(_tellegen, m) {
            [](const PyModel& self, const Files& files, const Columns& columns, const std::string& estimator,
               bool smooth, const py::object& progress) {
              Listener listener(progress);
-             py::gil_scoped_release free;
+             const Interruptible interruptible;
+             const py::gil_scoped_release free;
              const Model model = self.read();
              EstimateOptions options;
              options.estimator = estimator;

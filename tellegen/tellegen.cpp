@@ -49,7 +49,8 @@ OptimizeResult optimize(const Model& model, const OptimizeOptions& options) {
   return optimize(problem, options);
 }
 
-std::vector<SampleOutcome> sweep(SampleTask task, const SampleSet& samples, int jobs) {
+std::vector<SampleOutcome> sweep(SampleTask task, const SampleSet& samples, int jobs,
+                                 const Progress& progress) {
   Model model = task.read();
   check_task(model, task);
   std::vector<SampleOutcome> outcomes(samples.rows());
@@ -58,7 +59,7 @@ std::vector<SampleOutcome> sweep(SampleTask task, const SampleSet& samples, int 
   run_samples(all, jobs,
               {.evaluate = [&](std::size_t k) { return evaluate_sample(task, samples.row(k)); },
                .finished = [&](std::size_t k, SampleOutcome outcome) { outcomes[k] = std::move(outcome); },
-               .progress = {}});
+               .progress = progress});
   return outcomes;
 }
 

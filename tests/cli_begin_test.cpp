@@ -21,13 +21,15 @@ struct Begin : testing::Test {
   fs::path folder;
 };
 
-TEST_F(Begin, every_starter_runs_and_nothing_is_overwritten) {
+TEST_F(Begin, every_starter_is_checked_and_runs_and_nothing_is_overwritten) {
   const Ran list = run_program({"new"});
   ASSERT_EQ(list.code, 0);
   for (const char* name : {"circuit", "thermal", "drive", "battery", "mechanism"}) {
     EXPECT_NE(list.out.find(name), std::string::npos);
     const std::string file = (folder / (std::string(name) + ".toml")).string();
     ASSERT_EQ(run_program({"new", name, file}).code, 0);
+    const Ran checked = run_program({"check", file});
+    EXPECT_EQ(checked.code, 0) << name << "\n" << checked.err;
     const Ran ran = run_program({"simulate", file, "--strict"});
     EXPECT_EQ(ran.code, 0) << name << "\n" << ran.out << ran.err;
     EXPECT_EQ(run_program({"new", name, file}).code, 2);

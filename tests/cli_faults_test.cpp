@@ -54,6 +54,16 @@ const std::vector<Wrong> wrong_inputs{
     {"unknown_option_with_value",
      {"simulate", "--metod=bdf2", rlc},
      {"there is no option '--metod'", "'--method'"}},
+    {"option_of_other_programs",
+     {"simulate", rlc, "--fft"},
+     {"there is no option '--fft'", ".four 50 v(out)"}},
+    {"option_of_another_command",
+     {"simulate", rlc, "--smooth"},
+     {"there is no option '--smooth'", "tellegen estimate has it"}},
+    {"nothing_to_calibrate",
+     {"calibrate", rlc, "--data", (root / "models/rlc/reference.csv").string()},
+     {"T601: there is nothing to calibrate", "--parameters"}},
+    {"empty_data", {"data", "/dev/null"}, {"/dev/null: T590: the data file is empty"}},
     {"no_file", {"simulate"}, {"tellegen simulate: T401: FILE is required"}},
     {"two_files", {"simulate", rlc, thermal}, {"T400: '" + thermal + "' is one argument too many"}},
     {"missing_file",
@@ -208,6 +218,49 @@ TEST(CliFaults, CheckGivesTheFaultsAsJsonToo) {
   EXPECT_EQ(faults[0].at("code"), "T123");
 }
 
+TEST(CliFaults, UsageFaultsAreJsonToo) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"simulate", rlc, "--json", "--bogus"},
+        {"simulate", "--json"},
+        {"check", rlc, "--json", "--bogus"},
+        {"check", rlc, "--json", "--set", "R1"}}) {
+    const Ran ran = run_program(arguments);
+    EXPECT_EQ(ran.code, 2);
+    const auto json = nlohmann::json::parse(ran.out, nullptr, false);
+    ASSERT_FALSE(json.is_discarded()) << ran.out << ran.err;
+    EXPECT_EQ(json.at("faults").size(), 1u);
+  }
+}
+
+TEST(CliFaults, AFullDiskFailsTheStudyNotTheInput) {
+  const Ran ran = run_program({"simulate", rlc, "--output", "/dev/full"});
+  EXPECT_EQ(ran.code, 1);
+  expect_said(ran.err, {"T402", "/dev/full"});
+  const int status =
+      std::system((std::string(TELLEGEN_PROGRAM) + " --help > /dev/full 2> /dev/null").c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+}
+
+TEST(CliFaults, AFaultOfATableIsOne) {
+  const TestFolder folder;
+  put(folder / "model.toml",
+      "[tables]\nF = [[0, 1], [0, 2]]\n"
+      "[components]\nr = { kind = 'electrical.resistor', p = 'a', n = 'datum', R = 'F(0.5)' }\n");
+  const Ran ran = run_program({"check", (folder / "model.toml").string(), "--json"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(nlohmann::json::parse(ran.out).at("faults").size(), 1u) << ran.err;
+}
+
+TEST(CliFaults, APartsCodeIsUnderstood) {
+  const TestFolder folder;
+  put(folder / "model.toml",
+      "[parameters]\nC = '4n7'\n"
+      "[components]\nr = { kind = 'electrical.resistor', p = 'a', n = 'datum', R = '4k7' }\n"
+      "s = { kind = 'electrical.resistor', p = 'a', n = 'datum', R = '1R5' }\n");
+  const Ran ran = run_program({"check", (folder / "model.toml").string()});
+  expect_said(ran.err, {"did you mean '4.7 nF'?", "did you mean '4.7 kohm'?", "did you mean '1.5 ohm'?"});
+}
+
 // x' = x^2 from 1 has no solution beyond t = 1; no step passes there.
 const std::string runaway =
     "[components]\n"
@@ -251,6 +304,18 @@ TEST(CliFaults, WrongInputLeavesExistingOutputsAlone) {
   for (const char* name : {"run.csv", "run.svg", "run.json"}) EXPECT_EQ(get(folder / name), "precious");
   EXPECT_FALSE(nlohmann::json::parse(get(folder / "run.partial.json")).at("faults").empty());
   EXPECT_EQ(folder.file_count(), 4u);
+}
+
+TEST(CliFaults, AReferenceMayHaveItsTimesInMilliseconds) {
+  const TestFolder folder;
+  put(folder / "model.toml",
+      "[components]\nr = { kind = 'electrical.resistor', p = 'out', n = 'datum', R = 2 }\n"
+      "i = { kind = 'electrical.current_source', p = 'datum', n = 'out', I = 't' }\n"
+      "[outputs]\nV = 'out.v'\n[simulation]\nstop = '1 s'\nstep = '0.1 s'\n");
+  put(folder / "reference.csv", "t [ms],V\n0,0\n500,1\n1000,2\n");
+  const Ran ran = run_program({"simulate", (folder / "model.toml").string(), "--compare",
+                               (folder / "reference.csv").string(), "--interpret"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
 }
 
 TEST(CliFaults, AReferenceIsNotReplacedByTheRunThatReadsIt) {

@@ -5,11 +5,13 @@ import importlib.util
 import inspect
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import warnings
 import xml.etree.ElementTree
 
 import numpy
@@ -83,6 +85,66 @@ class Models(unittest.TestCase):
 
         with self.assertRaises(Enough):
             tellegen.Model("discharge.toml").simulate(stop=1e7, interpret=True, sample=1e4, progress=stop)
+
+    def test_ctrl_c_ends_studies(self):
+        calls = {"sweep": "m.sweep({'R': (500, 1500)}, samples=10**6, outputs='c1.v', stop=20)",
+                 "one long sample": "tellegen.Model('long.toml').sweep({'R': [1e3]}, outputs='c1.v')",
+                 "sensitivity": "tellegen.Model('long.toml').sensitivity('v_end', ['R', 'C'])",
+                 "optimize": "tellegen.Model('long.toml').optimize()"}
+        with open("discharge.toml", encoding="utf-8") as file:
+            body = file.read().replace('stop = "1 s"', 'stop = "1e7 s"\nsample = "100 s"')
+        with open("long.toml", "w", encoding="utf-8") as file:
+            file.write(body + "[design]\nvariables = { R = [500, 2000] }\nminimize = 'v_end'\n")
+        for name, call in calls.items():
+            body = f"import tellegen\nm = tellegen.Model('discharge.toml')\nprint('ready', flush=True)\n{call}\n"
+            with subprocess.Popen([sys.executable, "-c", body], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                process.stdout.readline()
+                time.sleep(1.0)
+                self.assertIsNone(process.poll(), name + ": it was to take long")
+                process.send_signal(signal.SIGINT)
+                try:
+                    _, error = process.communicate(timeout=20)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    self.fail(name + " does not hear Ctrl-C")
+                self.assertIn(b"KeyboardInterrupt", error, name)
+
+    def test_a_plain_run_again_is_the_same_with_its_balance(self):
+        model = tellegen.Model("discharge.toml")
+        first = model.simulate()
+        self.assertIn("energy balance", first.summary)
+        for _ in range(3):
+            again = model.simulate()
+            numpy.testing.assert_array_equal(again.values, first.values)
+            self.assertEqual(again.summary.splitlines()[1:], first.summary.splitlines()[1:])
+        self.assertEqual(model.simulate(stop=0.5).t[-1], 0.5)
+        self.assertEqual(model.simulate(step=2e-9, stop=1e-6).t[1], 2e-9)
+        self.assertEqual(model.simulate(step=1e-9, stop=1e-6).t[1], 1e-9)
+
+    def test_a_twin_says_when_readings_cannot_be_si(self):
+        twin = tellegen.Twin(tellegen.Model("heater.toml"))
+        with self.assertWarnsRegex(UserWarning, "push\\(\\) takes SI"):
+            twin.push(0.0, {"T_case": 27.0}, {"Q": 20.0})
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            twin.push(1.0, {"T_case": 27.0}, {"Q": 20.0})  # once
+            twin = tellegen.Twin(tellegen.Model("heater.toml"))
+            self.assertEqual(twin.push(0.0, {"T_case": "26.9 degC"}, {"Q": 20.0}), "taken")
+        self.assertEqual(twin.push(1.5, {"T_case": 300.0}, {"Q": 20.0}), "beside")
+
+    def test_faults_of_a_frame_are_said_in_python(self):
+        class Frame:  # as much of pandas as is asked for
+            columns = ["Case", "Q"]
+
+            def to_csv(self, path, index, index_label):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write("t,Case,Q\n" + "".join(f"{t},{300 + 0.01 * t},20\n" for t in range(20)))
+
+        with self.assertRaises(tellegen.ModelError) as caught:
+            tellegen.Model("heater.toml").estimate(Frame())
+        self.assertNotIn("--", str(caught.exception))
+        self.assertNotIn(".csv", str(caught.exception))
+        self.assertIn("columns={", str(caught.exception))
 
     def test_gradients_agree_with_differences(self):
         f = tellegen.Model("discharge.toml").function(["v_end", "heat"], ["R", "C"])

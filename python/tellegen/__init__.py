@@ -11,7 +11,9 @@ outputs (`run.units`). What is wrong with a model raises ModelError, with every 
 import base64
 import html
 import os
+import re
 import tempfile
+import warnings
 
 import numpy
 
@@ -355,15 +357,20 @@ class Twin:
 
     def __init__(self, model, step=None, estimator=""):
         self._raw = _tellegen.Twin(model._raw, _si(step), estimator)
+        self._doubted = False
         self.sensors, self.inputs, self.names, self.units = (self._raw.sensors, self._raw.inputs, self._raw.names,
                                                              self._raw.units)
 
     def push(self, t, readings, inputs=None):
-        """A row of data, SI: a reading for each of `sensors` and a value for each of `inputs`, by name or in order;
-        what is missing is not there. Returns what became of it: "taken", "late", "duplicate", "too late", "beside"."""
+        """A row of data, SI or texts with a unit ("41 degC"): a reading for each of `sensors` and a value for each of
+        `inputs`, by name or in order; what is missing is not there. Results of a run are in its `units`, not in SI.
+        Returns what became of it: "taken", "late", "duplicate", "too late", "beside" (on no step: not used)."""
         word = self._raw.push(float(t), _row(readings, self.sensors), _row(inputs, self.inputs))
         if word == "failed":
             raise RuntimeError(self._raw.failure)
+        if self._raw.doubt and not self._doubted:
+            self._doubted = True
+            warnings.warn(self._raw.doubt, stacklevel=2)
         return word
 
     def __getitem__(self, name):
@@ -405,6 +412,20 @@ def _row(values, names):
     return values
 
 
+def _in_python(fault, made):
+    """A fault as who called from Python knows things: no file that was made of a frame, no options of the command line."""
+
+    def said(text):
+        if made:
+            text = text.replace(made, "the frame").replace("the data file", "the frame")
+        text = re.sub(r'--columns "([^"=]+)=([^"]*)"', r'columns={"\1": "\2"}', text)
+        text = re.sub(r"--resample (\w+)", r'resample = "\1" in [estimate]', text)
+        return re.sub(r"--step( \w+)?, or step", "step", text)
+
+    return {**fault, "file": said(fault["file"]), "message": said(fault["message"]), "text": said(fault["text"]),
+            "details": [said(detail) for detail in fault["details"]]}
+
+
 class _files_of:
     """Paths of log files; of a pandas frame a file is made. Its index is the time where no column is."""
 
@@ -421,9 +442,11 @@ class _files_of:
         self.data.to_csv(self.made, index=not has_time, index_label=None if has_time else "t")
         return [self.made]
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, error, _):
         if self.made:
             os.unlink(self.made)
+        if isinstance(error, ModelError):
+            raise ModelError([_in_python(fault, self.made) for fault in error.faults]) from None
 
 
 def _scale(unit):

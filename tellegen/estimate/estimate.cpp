@@ -11,6 +11,7 @@
 #include "tellegen/estimate/tune.h"
 #include "tellegen/estimate/twin.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/sensitivity/interruption.h"
 
 namespace tellegen {
 namespace {
@@ -88,6 +89,7 @@ class Run {
     const auto begin = std::chrono::steady_clock::now();
     lead(twin);
     estimate_.loop_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    estimate_.corrects = twin.model().uncertain();
     judge();
   }
 
@@ -144,6 +146,7 @@ class Run {
     std::vector<double> readings(sensors);
     const std::vector<double> none(inputs, no_number);
     for (std::int64_t row = 0; row < record_.steps; ++row) {
+      InterruptionWatch::ask();
       const auto r = static_cast<std::size_t>(row);
       if (!arriving.empty())
         for (std::size_t k : arriving[r]) {

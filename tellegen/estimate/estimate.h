@@ -77,6 +77,7 @@ struct Estimate {
   std::string reduction;              // of a reduced filter: to how many states, and its error
   std::vector<std::string> warnings;  // whiteness, consistency
   std::vector<InconsistentStretch> inconsistent;
+  bool corrects = true;              // false: nothing is uncertain, and no reading changes anything
   std::vector<SensorFault> faults;   // found by judged_estimate(), and allowed for in what is estimated
   std::vector<std::string> reasons;  // likely reasons of what is inconsistent
   double inflation = 1.0;            // by which deviations were multiplied, the largest

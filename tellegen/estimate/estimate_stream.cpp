@@ -167,6 +167,7 @@ class StreamRun {
     Estimate& e = result_.estimate;
     e.log_likelihood = twin_->log_likelihood();
     e.failure = twin_->failure();
+    e.corrects = twin_->model().uncertain();
     if (monitor_) {
       e.inconsistent = monitor_->stretches();
       e.sensors = monitor_->statistics();

@@ -478,7 +478,8 @@ Estimate judged_estimate(const Model& model, const Record& record, const Estimat
   Attempt first{model, record, options, {}, {}};
   first.faults = remove_stuck(model, first.record);
   first.run();
-  if (first.consistent()) {
+  // A filter that corrects nothing is a simulation: what is wrong with it says nothing of the sensors.
+  if (first.consistent() || !first.estimate.corrects) {
     first.estimate.faults = first.faults;
     return std::move(first.estimate);
   }
@@ -570,6 +571,16 @@ Estimate judged_estimate(const Model& model, const Record& record, const Estimat
 
 std::vector<std::string> complaints(const Estimate& e) {
   std::vector<std::string> all;
+  if (!e.corrects) {
+    all.push_back(
+        "the filter corrects nothing: no unknown is estimated, no start of a state has a deviation and "
+        "nothing is "
+        "disturbed by noise; this is a simulation, whatever the sensors read");
+    all.push_back(
+        "name what is not known in [unknowns], or give states in [estimate]: states = { \"*\" = { deviation "
+        "= 1, "
+        "noise = 0.1 } }");
+  }
   for (const SensorFault& fault : e.faults) all.push_back(fault.text);
   constexpr std::size_t shown = 5;
   for (std::size_t k = 0; k < e.inconsistent.size() && k < shown; ++k) {

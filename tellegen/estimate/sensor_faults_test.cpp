@@ -100,6 +100,39 @@ TEST(RemoveStuck, few_digits_are_not_stuck) {
   EXPECT_TRUE(remove_stuck(model, record).empty());
 }
 
+// The readings of A go where the input is: a row without one must not leave a hole there.
+TEST(Suspicions, an_input_is_whole_when_exchanged_with_a_sensor_that_misses_readings) {
+  const Model model = two_sensors("[inputs]\namb = { value = \"300 K\", unit = \"K\" }\n");
+  const double none = std::nan("");
+  Record record = rows_of(sensors_of(model, {"A"}), 1.0, 5);
+  record.inputs = {"amb"};
+  record.readings = {none, 310.0, none, 314.0, none};
+  record.given = {301.0, 302.0, 303.0, 304.0, 305.0};
+  for (const RecordMistake& mistake : possible_mistakes(model, record)) {
+    if (mistake.text != "'A' and 'amb' are exchanged") continue;
+    mistake.undo(record);
+    EXPECT_EQ(record.given, (std::vector<double>{310.0, 310.0, 312.0, 314.0, 314.0}));
+    EXPECT_EQ(record.readings[1], 302.0);
+    EXPECT_TRUE(std::isnan(record.readings[2]));
+    return;
+  }
+  FAIL() << "not among the mistakes";
+}
+
+TEST(FilterThatCorrectsNothing, says_so_and_suspects_no_sensor) {
+  Model model = two_sensors("");
+  Record record = rows_of(sensors_of(model, {"A"}), 1.0, 400);
+  read_with_noise(model, record, 3);
+  for (double& reading : record.readings) reading += 5.0;  // as with a wrong parameter
+  model.estimation.unknowns.clear();
+  EstimateOptions options;
+  options.compile = false;
+  const Estimate e = judged_estimate(model, record, options);
+  EXPECT_TRUE(e.faults.empty());
+  ASSERT_FALSE(complaints(e).empty());
+  EXPECT_NE(complaints(e).front().find("the filter corrects nothing"), std::string::npos);
+}
+
 TEST(Suspicions, name_the_mistake_that_is_undone) {
   const Model model = two_sensors("");
   Record record = rows_of(sensors_of(model, {"A", "B"}), 1.0, 3);

@@ -40,6 +40,28 @@ std::vector<RecordColumn> columns_of(const Model& model, const Record& record) {
   return columns;
 }
 
+// Straight between two rows; held before the first (-1) and after the last (steps) that are known.
+void fill_between(Record& record, const RecordColumn& column, std::int64_t from, std::int64_t to) {
+  if (from < 0 && to >= record.steps) return;
+  const double end = column.value(record, to < record.steps ? to : from);
+  const double begin = from < 0 ? end : column.value(record, from);
+  for (std::int64_t row = from + 1; row < to; ++row)
+    column.value(record, row) =
+        begin + (end - begin) * static_cast<double>(row - from) / static_cast<double>(to - from);
+}
+
+// A reading may be missing, an input may not. Where one of them is an input, it is `other`.
+void exchange(Record& record, const RecordColumn& one, const RecordColumn& other) {
+  std::int64_t known = -1;
+  for (std::int64_t row = 0; row < record.steps; ++row) {
+    if (other.input && std::isnan(one.value(record, row))) continue;
+    std::swap(one.value(record, row), other.value(record, row));
+    if (other.input) fill_between(record, other, known, row);
+    known = row;
+  }
+  if (other.input) fill_between(record, other, known, record.steps);
+}
+
 bool is_temperature(const std::string& unit) { return !unit.empty() && units().convertible(unit, "degC"); }
 
 }  // namespace
@@ -53,11 +75,8 @@ std::vector<RecordMistake> possible_mistakes(const Model& model, const Record& r
       if (one.unit.empty() != other.unit.empty() ||
           (!one.unit.empty() && !units().convertible(one.unit, other.unit)))
         continue;
-      mistakes.push_back(
-          {fmt::format("'{}' and '{}' are exchanged", one.name, other.name), [one, other](Record& r) {
-             for (std::int64_t row = 0; row < r.steps; ++row)
-               std::swap(one.value(r, row), other.value(r, row));
-           }});
+      mistakes.push_back({fmt::format("'{}' and '{}' are exchanged", one.name, other.name),
+                          [one, other](Record& r) { exchange(r, one, other); }});
     }
   for (const RecordColumn& column : columns) {
     if (is_temperature(column.unit)) {

@@ -596,6 +596,12 @@ Vector TwinModel::start() const {
   return x;
 }
 
+bool TwinModel::uncertain() const {
+  return std::any_of(states_.begin(), states_.end(), [](const TwinState& s) {
+    return s.deviation > 0.0 || s.noise > 0.0 || s.rate_noise > 0.0;
+  });
+}
+
 Matrix TwinModel::start_covariance() const {
   Matrix p = Matrix::Zero(static_cast<long>(states_.size()), static_cast<long>(states_.size()));
   for (std::size_t k = 0; k < states_.size(); ++k)

@@ -103,6 +103,8 @@ class TwinModel {
 
   Vector start() const;
   Matrix start_covariance() const;
+  // Whether a reading can correct anything: a start is uncertain, or something is disturbed.
+  bool uncertain() const;
 
   // Unknowns stay within their bounds, in their coordinates.
   void clamp(Vector& x) const;

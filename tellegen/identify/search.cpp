@@ -8,6 +8,7 @@
 #include <random>
 
 #include "tellegen/identify/responses.h"
+#include "tellegen/sensitivity/interruption.h"
 #include "tellegen/symbolic/evaluator.h"
 
 namespace tellegen {
@@ -347,6 +348,7 @@ class RelationSearcher {
   void look(const std::vector<double>& poles) {
     const double weight =
         poles.empty() ? 0.0 : 30.0 * std::sqrt(static_cast<double>(relations_.times.size()));
+    InterruptionWatch::ask();
     CompressedFit fit(relations_, result_.poles, poles, weight, positive_);
     ++result_.regressions;
     std::mt19937_64 random(7);

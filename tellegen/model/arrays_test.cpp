@@ -166,6 +166,10 @@ TEST(Arrays, a_component_and_a_node_may_share_a_name) {
       faults_of("[components]\nc = { kind = \"electrical.capacitor\", p = \"c\", n = \"datum\", C = 1 }\n")
           .find("'c.v' could be of either"),
       std::string::npos);
+  const std::string resistor = "[components]\nout = { kind = \"electrical.resistor\", p = ";
+  EXPECT_EQ(faults_of(resistor + "\"out\", n = \"datum\", R = 1 }\n[outputs]\ni = \"out.i\"\n"), "");
+  EXPECT_NE(faults_of(resistor + "\"datum\", n = \"out\", R = 1 }\n").find("could be of either"),
+            std::string::npos);
 }
 
 TEST(Arrays, names_are_found_by_patterns) {

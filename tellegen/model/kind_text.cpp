@@ -50,6 +50,10 @@ KindText::Parameter parameter_of(const Value& entry) {
                                    {"at_most", "at most "}})
     if (entry.find(key))
       p.bounds += (p.bounds.empty() ? "" : ", ") + std::string(words) + text_of(entry, key);
+  if (entry.find("table")) {
+    const std::string between = text_of(entry, "interpolation");
+    p.bounds += (p.bounds.empty() ? "" : ", ") + (between.empty() ? "linear" : between) + " between points";
+  }
   return p;
 }
 

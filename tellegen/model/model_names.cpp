@@ -102,8 +102,10 @@ const ModelReader::Resolved& ModelReader::expression(int scope, const Value& at,
         result.unit = unit_of(result.value);
       }
     } catch (const ParseError& error) {
-      result.faults.push_back(
-          {{}, "T120", fmt::format("the expression cannot be read: {}", error.what()), shown(text, error)});
+      const std::string_view from = text.substr(std::min(error.column, text.size()));
+      if (!s.wrong_tables.contains(from.substr(0, from.find('('))))
+        result.faults.push_back(
+            {{}, "T120", fmt::format("the expression cannot be read: {}", error.what()), shown(text, error)});
     }
     known = s.expressions.emplace(text, std::move(result)).first;
   }

@@ -400,7 +400,22 @@ void ModelReader::check_ports(int scope) {
   }
 }
 
-// A node and a component may have one name where `name.v` can mean one of them only.
+// Whether the across of a component is that of a node: of its only edge, from the node to the datum. Not
+// where its rate is in the equations: a node has none.
+bool ModelReader::is_across_of(const Component& component, int node) const {
+  const Kind& kind = model_.kinds[component.kind];
+  if (kind.edges.size() != 1 || kind.edges[0].from < 0) return false;
+  const KindEdge& edge = kind.edges[0];
+  const int from = component.nodes[edge.from], to = edge.to < 0 ? -1 : component.nodes[edge.to];
+  if (from != node || (to >= 0 && !model_.nodes[to].datum)) return false;
+  const std::string rate = "der(" + edge.across.name() + ")";
+  return std::none_of(kind.equations.begin(), kind.equations.end(), [&](const KindEquation& equation) {
+    const std::vector<Expr> used = symbols_of(std::span(&equation.residual, 1));
+    return std::any_of(used.begin(), used.end(), [&](Expr symbol) { return symbol.name() == rate; });
+  });
+}
+
+// A node and a component may have one name where `name.v` can mean one of them only, or is the same of both.
 void ModelReader::check_clashes() {
   for (const Component& component : model_.components) {
     const auto node = model_.node_by_name.find(component.name);
@@ -408,14 +423,14 @@ void ModelReader::check_clashes() {
     const std::string& variable = model_.domains[model_.nodes[node->second].domain].node;
     const Kind& kind = model_.kinds[component.kind];
     const auto is_it = [&](const auto& part) { return part.name == variable; };
-    const bool clash =
-        std::any_of(kind.parameters.begin(), kind.parameters.end(), is_it) ||
-        std::any_of(kind.variables.begin(), kind.variables.end(), is_it) ||
-        std::any_of(kind.outputs.begin(), kind.outputs.end(), is_it) ||
-        std::any_of(kind.edges.begin(), kind.edges.end(), [&](const KindEdge& edge) {
-          const Domain& domain = model_.domains[edge.domain];
-          return edge.name == variable || domain.across == variable || domain.through == variable;
-        });
+    const bool clash = std::any_of(kind.parameters.begin(), kind.parameters.end(), is_it) ||
+                       std::any_of(kind.variables.begin(), kind.variables.end(), is_it) ||
+                       std::any_of(kind.outputs.begin(), kind.outputs.end(), is_it) ||
+                       std::any_of(kind.edges.begin(), kind.edges.end(), [&](const KindEdge& edge) {
+                         const Domain& domain = model_.domains[edge.domain];
+                         return edge.name == variable || domain.through == variable ||
+                                (domain.across == variable && !is_across_of(component, node->second));
+                       });
     if (clash)
       faults_.add(component.place, "T106", fmt::format("'{}' is both a component and a node", component.name),
                   {fmt::format("'{}.{}' could be of either; the node is first named in line {}; give one of "

@@ -75,7 +75,8 @@ class ModelReader {
     std::unordered_map<std::string_view, int> kinds{};
     std::unordered_map<std::string_view, std::vector<std::string>> unknown_kinds{};  // what to say about them
     std::unordered_map<std::string_view, Resolved> expressions{};
-    TableMap tables{};  // of [tables]
+    TableMap tables{};                                  // of [tables]
+    std::set<std::string, std::less<>> wrong_tables{};  // those with a fault, which has been reported
   };
 
   struct Found {
@@ -106,6 +107,7 @@ class ModelReader {
   void check_ports(int scope);
   void check_datums();
   void check_clashes();
+  bool is_across_of(const Component& component, int node) const;
 
   // mechanism_reader.cpp, mechanism_loads.cpp, mechanism_equations.cpp: components of mechanisms
   int begin_part(int scope, const Value& entry, int kind);

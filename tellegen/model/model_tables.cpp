@@ -35,7 +35,10 @@ void ModelReader::read_tables(int scope) {
     auto read =
         tables_.read(at, entry, scopes_[scope]->folder, what, {.dimensions = 0, .also = {"parameters"}});
     if (read && names_values(scope, entry, name, *read)) read = with_named_values(entry, unit, *read);
-    if (read) scopes_[scope]->tables[name] = std::move(read);
+    if (read)
+      scopes_[scope]->tables[name] = std::move(read);
+    else
+      scopes_[scope]->wrong_tables.insert(name);
   }
   if (scope == 0) model_.tables = scopes_[scope]->tables;
 }

@@ -134,9 +134,28 @@ bool check_name(const Source& source, const Value& at, std::string_view name, st
 
 namespace {
 
+// "4k7" as it is printed on parts is "4.7 kohm", "1R5" is "1.5 ohm". Empty: it is not written so.
+std::string meant_part_code(const Value& at, std::string_view unit, std::string_view expected) {
+  const auto digits = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  unit = unit.substr(0, unit.find(' '));
+  const std::size_t number = at.is_text() ? at.text.find(unit) : std::string_view::npos;
+  if (number == std::string_view::npos || unit.empty() || !digits(unit.substr(1)) ||
+      !digits(at.text.substr(0, number)))
+    return "";
+  if (expected.empty())  // a parameter's own: what parts are marked so
+    expected = std::string_view("RkKMG").find(unit[0]) != std::string_view::npos ? "ohm" : "F";
+  const std::string prefix = unit[0] == 'R' ? "" : unit[0] == 'K' ? "k" : std::string(1, unit[0]);
+  const std::string meant = prefix + std::string(expected);
+  if (!units().known(meant) || !units().convertible(meant, expected)) return "";
+  return fmt::format("did you mean '{}.{} {}'?", at.text.substr(0, number), unit.substr(1), meant);
+}
+
 // "1k" beside ohms is "1 kohm", "25 C" beside kelvins "25 degC".
 std::string meant_unit(const Value& at, std::string_view unit, std::string_view expected) {
   if (expected.empty() || expected == "1") return "";
+  if (std::string code = meant_part_code(at, unit, expected); !code.empty()) return code;
   std::string meant;
   if (unit == "C" && units().convertible("K", expected)) meant = "degC";
   if (unit == "F" && units().convertible("K", expected)) meant = "degF";
@@ -156,9 +175,10 @@ std::string meant_unit(const Value& at, std::string_view unit, std::string_view 
 
 bool check_known_unit(const Source& source, const Value& at, std::string_view unit, std::string_view what) {
   if (units().known(unit)) return true;
-  source.fault(
-      at, "T122", fmt::format("unknown unit '{}' for {}", unit, what),
-      {did_you_mean(unit, usual_units), "units are written as UDUNITS does: 'K/W', 'kg m2', 'N m s/rad'"});
+  const std::string code = meant_part_code(at, unit, "");
+  source.fault(at, "T122", fmt::format("unknown unit '{}' for {}", unit, what),
+               {code.empty() ? did_you_mean(unit, usual_units) : code,
+                "units are written as UDUNITS does: 'K/W', 'kg m2', 'N m s/rad'"});
   return false;
 }
 

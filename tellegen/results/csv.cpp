@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "tellegen/model/csv_records.h"
+#include "tellegen/model/units.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/csv_cell.h"
 #include "tellegen/results/csv_stream.h"
@@ -118,11 +119,12 @@ double number(const CsvSource& source, std::string_view cell, const std::string&
   return *value;
 }
 
-void read_header(const CsvSource& source, const std::vector<std::string_view>& cells,
-                 Trajectory& trajectory) {
+// Returns the unit of the times.
+std::string read_header(const CsvSource& source, const std::vector<std::string_view>& cells,
+                        Trajectory& trajectory) {
   const auto [time_name, time_unit] = split_header(cells[0]);
-  if (!time_unit.empty() && time_unit != "s")
-    source.fail(fmt::format("the time '{}' is in {}; expected s", time_name, time_unit));
+  if (!time_unit.empty() && !units().convertible(time_unit, "s"))
+    source.fail(fmt::format("the time '{}' is in {}; expected s, ms, ...", time_name, time_unit));
   std::unordered_map<std::string, std::size_t> seen;
   for (std::size_t c = 1; c < cells.size(); ++c) {
     auto [name, unit] = split_header(cells[c]);
@@ -134,6 +136,7 @@ void read_header(const CsvSource& source, const std::vector<std::string_view>& c
   }
   // A file that starts with its data would silently lose its first row.
   if (csv_number(cells[0])) source.fail("expected a header with the names of the columns");
+  return time_unit.empty() ? "s" : time_unit;
 }
 
 }  // namespace
@@ -204,14 +207,14 @@ Trajectory read_csv_text(std::string_view text, const std::string& name) {
   std::vector<std::string_view> cells;
   Trajectory trajectory;
   if (!source.next(cells)) throw std::runtime_error(fmt::format("{}: the file is empty", name));
-  read_header(source, cells, trajectory);
+  const std::string time_unit = read_header(source, cells, trajectory);
   while (source.next(cells)) {
     if (cells.size() != trajectory.columns() + 1)
       source.fail(
           fmt::format("{} cells, but the header names {} columns", cells.size(), trajectory.columns() + 1));
     const double time = number(source, cells[0], "t");
     if (!std::isfinite(time)) source.fail("the time is missing");
-    trajectory.t.push_back(time);
+    trajectory.t.push_back(time_unit == "s" ? time : units().to_si(time, time_unit));
     for (std::size_t c = 0; c < trajectory.columns(); ++c)
       trajectory.values.push_back(number(source, cells[c + 1], trajectory.names[c]));
   }

@@ -80,7 +80,7 @@ TEST(Csv, FaultsNameFileLineAndColumn) {
   EXPECT_EQ(reading_fails("t,a\n0,1\n1,x2\n"), "data.csv:3: column 'a': 'x2' is not a number");
   EXPECT_EQ(reading_fails("t,a\n0,1,2\n"), "data.csv:2: 3 cells, but the header names 2 columns");
   EXPECT_EQ(reading_fails("t,a\n,1\n"), "data.csv:2: the time is missing");
-  EXPECT_EQ(reading_fails("t [ms],a\n"), "data.csv:1: the time 't' is in ms; expected s");
+  EXPECT_EQ(reading_fails("t [V],a\n"), "data.csv:1: the time 't' is in V; expected s, ms, ...");
   EXPECT_EQ(reading_fails("t,a,a\n"), "data.csv:1: columns 2 and 3 are both 'a'");
   EXPECT_EQ(reading_fails("t,a,\n"), "data.csv:1: column 3 has no name");
   EXPECT_EQ(reading_fails("0,1\n1,2\n"), "data.csv:1: expected a header with the names of the columns");

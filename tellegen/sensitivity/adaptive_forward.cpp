@@ -24,6 +24,7 @@ RunDerivatives adaptive_forward_run(const Model& model, const RunRequest&) {
 
 #include "tellegen/sensitivity/extremes.h"
 #include "tellegen/sensitivity/forward_lanes.h"
+#include "tellegen/sensitivity/interruption.h"
 #include "tellegen/simulate/stop.h"
 
 namespace tellegen {
@@ -63,6 +64,7 @@ class ForwardRun {
     const auto samples = static_cast<std::int64_t>(std::floor(stop / interval * (1 + 1e-9)));
     bool goes_on = !over;
     for (std::int64_t k = 1; k <= samples && goes_on; ++k) {
+      InterruptionWatch::ask();
       const double t = interval * static_cast<double>(k);
       goes_on = run_.reach(t);
       look_at_event();

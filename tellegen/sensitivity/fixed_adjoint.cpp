@@ -16,6 +16,7 @@
 #include "tellegen/sensitivity/extremes.h"
 #include "tellegen/sensitivity/fixed_run.h"
 #include "tellegen/sensitivity/fixed_step.h"
+#include "tellegen/sensitivity/interruption.h"
 #include "tellegen/simulate/denormals.h"
 
 namespace tellegen {
@@ -404,6 +405,7 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
   std::optional<double> ended;
   if (run.problem.stop_event >= 0 && run.problem.initial.held[run.problem.stop_event] != 0.0) ended = 0.0;
   for (std::int64_t s = 1; s <= samples && !ended; ++s) {
+    InterruptionWatch::ask();
     const bool done = integrator.advance(1, row.data()) == 1;
     ended = integrator.ended();
     if (!done && !ended) {
@@ -468,6 +470,7 @@ RunDerivatives fixed_adjoint_run(const Model& model, const RunRequest& request) 
   std::vector<double> points;
   std::string at_end;  // what is to be said of it
   for (std::size_t c = recorder.checkpoints.size(); c-- > 0;) {
+    InterruptionWatch::ask();
     const std::int64_t from = recorder.checkpoints[c].first;
     const std::int64_t to =
         c + 1 < recorder.checkpoints.size() ? recorder.checkpoints[c + 1].first : last + 1;

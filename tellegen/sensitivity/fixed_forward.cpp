@@ -16,6 +16,7 @@
 #include "tellegen/sensitivity/extremes.h"
 #include "tellegen/sensitivity/fixed_run.h"
 #include "tellegen/sensitivity/fixed_step.h"
+#include "tellegen/sensitivity/interruption.h"
 #include "tellegen/simulate/denormals.h"
 
 namespace tellegen {
@@ -408,6 +409,7 @@ RunDerivatives fixed_forward_run(const Model& model, const RunRequest& request) 
   std::optional<double> ended;
   if (at_once) ended = 0.0;
   for (std::int64_t s = 1; s <= samples && !ended; ++s) {
+    InterruptionWatch::ask();
     const bool done = integrator.advance(1, row.data()) == 1;
     ended = integrator.ended();
     if (!forward.failure().empty() || (!done && !ended)) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tellegen/sensitivity/interruption.h"
 #include "tellegen/sensitivity/run.h"
 
 namespace tellegen {
@@ -34,7 +35,9 @@ RunDerivatives PlainRun::run() {
   constexpr double never = std::numeric_limits<double>::quiet_NaN();
   RunDerivatives answer;
   answer.method = "values alone";
-  SimulationResult result = simulation_.run();
+  SimulationResult result =
+      simulation_.run(long_ ? Progress([](double) { InterruptionWatch::ask(); }) : Progress());
+  long_ = result.loop_seconds > InterruptionWatch::worth_asking;
   answer.failure = result.failure;
   answer.loop_seconds = result.loop_seconds;
   answer.t = std::move(result.t);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tellegen/model/parameters.h"
+#include "tellegen/sensitivity/interruption.h"
 
 namespace tellegen {
 namespace {
@@ -186,6 +187,7 @@ bool ReducedRun::run(std::span<const double> numbers, std::vector<double>& value
   };
   std::size_t row = 0;
   for (std::size_t k = 0; k < rows_; ++k) {
+    InterruptionWatch::ask();
     tell(row, y.data(), y.data() + n, values.data() + k * width, slopes.data() + k * width * parameters_);
     for (std::size_t step = 0; step < steps_ && k + 1 < rows_; ++step, row += 3) {
       slope(row, y, k1);

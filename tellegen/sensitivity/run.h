@@ -71,6 +71,7 @@ class PlainRun {
   std::vector<Observed> observed_;
   std::size_t trajectories_;
   Simulation simulation_;
+  bool long_ = true;  // the last run; of the first nothing is known
 };
 // All parameters at once, along with the run.
 RunDerivatives forward_run(const Model& model, const RunRequest& request);

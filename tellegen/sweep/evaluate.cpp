@@ -12,6 +12,7 @@
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
+#include "tellegen/sensitivity/interruption.h"
 #include "tellegen/simulate/measure.h"
 #include "tellegen/simulate/stop.h"
 #include "tellegen/sweep/journal.h"
@@ -92,7 +93,7 @@ SimulationOptions run_options(Model& model, const SampleTask& task, bool compile
 // Of the outputs at the end of a run of the model as it now stands, in their units.
 std::vector<double> final_values(Model& model, const SampleTask& task, bool compile) {
   Simulation simulation(model, run_options(model, task, compile), columns_of(model, task));
-  const SimulationResult result = simulation.run();
+  const SimulationResult result = simulation.run([](double) { InterruptionWatch::ask(); });
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   return {result.values.end() - static_cast<std::ptrdiff_t>(result.names.size()), result.values.end()};
 }
@@ -102,7 +103,8 @@ std::vector<double> measured_values(Model& model, const SampleTask& task, bool c
   SimulationOptions options = run_options(model, task, compile);
   const Measurement measurement(model, *task.measures);
   options.recorded = measurement.formulas();
-  const SimulationResult result = Simulation(model, options, {}).run();
+  const SimulationResult result =
+      Simulation(model, options, {}).run([](double) { InterruptionWatch::ask(); });
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   std::vector<double> values;
   for (const MeasureResult& m : measurement.measures(result.record ? *result.record : RunCurves(0, 1.0))) {

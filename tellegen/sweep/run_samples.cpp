@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "tellegen/sensitivity/interruption.h"
+
 namespace tellegen {
 
 void run_samples(std::span<const std::size_t> samples, int jobs, const SampleLoop& loop) {
@@ -17,7 +19,11 @@ void run_samples(std::span<const std::size_t> samples, int jobs, const SampleLoo
   int running = 0;
   std::exception_ptr error;
 
+  std::atomic<bool> interrupted = false;
   const auto work = [&] {
+    const InterruptionWatch watch([&] {
+      if (interrupted) throw Interrupted();
+    });
     try {
       for (std::size_t k; (k = next++) < samples.size();) {
         SampleOutcome outcome = loop.evaluate(samples[k]);
@@ -43,7 +49,14 @@ void run_samples(std::span<const std::size_t> samples, int jobs, const SampleLoo
     while (running > 0) {
       changed.wait_for(lock, std::chrono::milliseconds(100));
       const double fraction = static_cast<double>(done) / static_cast<double>(samples.size());
-      if (loop.progress) loop.progress(fraction);
+      if (!loop.progress || error) continue;
+      try {
+        loop.progress(fraction);
+      } catch (...) {  // the samples that run are not waited for
+        interrupted = true;
+        next = samples.size();
+        error = std::current_exception();
+      }
     }
   }
   threads.clear();  // joined

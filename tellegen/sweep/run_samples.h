@@ -20,7 +20,8 @@ struct SampleLoop {
   std::function<void(double fraction)> progress;  // in the calling thread, ten times a second
 };
 
-// Throws what a callback threw, after all threads have ended.
+// Throws what a callback threw, after all threads have ended; samples that run while `progress` throws are
+// interrupted (sensitivity/interruption.h).
 void run_samples(std::span<const std::size_t> samples, int jobs, const SampleLoop& loop);
 
 }  // namespace tellegen

@@ -1,4 +1,5 @@
 #include "tellegen/sweep/run_samples.h"
+#include "tellegen/sensitivity/interruption.h"
 
 #include <gtest/gtest.h>
 
@@ -42,6 +43,16 @@ TEST(RunSamples, ends_and_throws_what_a_callback_threw) {
   };
   EXPECT_THROW(run_samples(first(100'000), 3, loop), std::runtime_error);
   EXPECT_LT(evaluated, 100'000);
+}
+
+TEST(RunSamples, progress_that_throws_ends_the_samples_that_run) {
+  SampleLoop loop;
+  loop.evaluate = [](std::size_t) -> SampleOutcome {
+    for (;;) InterruptionWatch::ask();
+  };
+  loop.finished = [](std::size_t, const SampleOutcome&) {};
+  loop.progress = [](double) { throw std::runtime_error("Ctrl-C"); };
+  EXPECT_THROW(run_samples(first(100), 2, loop), std::runtime_error);
 }
 
 }  // namespace

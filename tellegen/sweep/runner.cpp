@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "tellegen/model/parameters.h"
+#include "tellegen/sensitivity/interruption.h"
 
 namespace tellegen {
 SampleRunner::SampleRunner(Model model, std::vector<int> parameters, SimulationOptions options,
@@ -42,7 +43,9 @@ std::optional<std::vector<double>> SampleRunner::final_values(std::span<const do
   const double stop =
       model_.simulation.stop_formula ? *model_.simulation.stop : simulation_->problem().options.stop;
   if (!simulation_->restart(stop)) return std::nullopt;
-  const SimulationResult result = simulation_->run();
+  const SimulationResult result =
+      simulation_->run(long_ ? Progress([](double) { InterruptionWatch::ask(); }) : Progress());
+  long_ = result.loop_seconds > InterruptionWatch::worth_asking;
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   interpreted_seconds_ += result.loop_seconds;
   if (compile_ && interpreted_seconds_ > look_again_) {
