@@ -11,6 +11,7 @@ outputs (`run.units`). What is wrong with a model raises ModelError, with every 
 import base64
 import html
 import os
+import re
 import tempfile
 
 import numpy
@@ -417,7 +418,7 @@ class _files_of:
             return [os.fspath(file) for file in (self.data if several else [self.data])]
         handle, self.made = tempfile.mkstemp(suffix=".csv")
         os.close(handle)
-        has_time = any(str(c).split()[0] in ("t", "time") for c in self.data.columns)
+        has_time = any(re.fullmatch(r"(t|time)\s*([\[(/<{].*)?", str(c)) for c in self.data.columns)
         self.data.to_csv(self.made, index=not has_time, index_label=None if has_time else "t")
         return [self.made]
 
