@@ -43,7 +43,9 @@ void add_format_options(CLI::App& command, DataRequest& r) {
   command.add_option("--units-line", r.units_line, "line with the units; none: there is none")
       ->type_name("LINE")
       ->group(format);
-  command.add_option("--missing", r.missing, "a text that stands where nothing was read: -9999")
+  command
+      .add_option("--missing", r.missing,
+                  "a text that stands where nothing was read: -9999; none: a number is always a reading")
       ->type_name("TEXT")
       ->group(format);
   command.add_option("--time-column", r.time_column, "the column with the times")
@@ -51,9 +53,7 @@ void add_format_options(CLI::App& command, DataRequest& r) {
       ->group(format);
   command
       .add_option("--time-format", r.time_format,
-                  "how times are written: \"%d.%m.%Y %H:%M:%S\", seconds, epoch, epoch-ms, epoch-us, "
-                  "epoch-ns, excel, "
-                  "matlab, labview")
+                  "how times are written: \"%d.%m.%Y %H:%M:%S\", seconds, " + epoch_names())
       ->type_name("FORMAT")
       ->group(format);
 }
@@ -79,9 +79,8 @@ DataSource data_source(std::string_view command, const DataRequest& request, con
   check_choice({command, "--encoding"}, request.encoding, {"utf-8", "utf-16", "latin-1"});
   if (const std::string& format = request.time_format;
       !format.empty() && format != "seconds" && !find_epoch(format) && format.find('%') == std::string::npos)
-    throw command_fault(
-        command, "T401", fmt::format("--time-format: '{}' is no way to write times", format),
-        {"\"%d.%m.%Y %H:%M:%S\", seconds, epoch, epoch-ms, epoch-us, epoch-ns, excel, matlab, labview"});
+    throw command_fault(command, "T401", fmt::format("--time-format: '{}' is no way to write times", format),
+                        {"\"%d.%m.%Y %H:%M:%S\", seconds, " + epoch_names()});
   ColumnNames columns = read_column_names(request.columns, {std::string(command) + " --columns", 0});
   for (ColumnName& entry : columns_section(model_file)) {
     bool given = false;

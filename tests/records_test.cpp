@@ -125,6 +125,103 @@ TEST_F(Records, every_shape_of_the_record_calibrates_to_the_truth) {
   }
 }
 
+// A resistor of 1 ohm that carries a current of up to 0.9 A: what a file makes of it, and what was said of
+// the file.
+constexpr const char* one_ohm = R"toml(
+[parameters]
+R = "2 ohm"
+[inputs]
+I = { value = 0, unit = "A" }
+[components]
+s = { kind = "electrical.current_source", p = "datum", n = "a", I = "I" }
+r = { kind = "electrical.resistor", p = "a", n = "datum", R = "R" }
+[sensors]
+V = { measures = "a.v", noise = "1 mV" }
+[unknowns]
+R = {}
+[estimate]
+inputs = ["I"]
+[simulation]
+stop = "10 s"
+step = "1 s"
+)toml";
+
+TEST_F(Records, a_unit_without_brackets_counts) {
+  put(folder / "rc.toml", one_ohm);
+  const auto found = [&](const std::string& head, const std::string& columns, std::string& said) {
+    std::string text = head + "\n";
+    for (int k = 0; k < 60; ++k) text += fmt::format("{},{},{}\n", 100 * k, 100 * (k % 10), 0.1 * (k % 10));
+    put(folder / "rc.csv", text);
+    std::vector<std::string> arguments{"calibrate",    path("rc.toml"), "--data",
+                                       path("rc.csv"), "--interpret",   "--json"};
+    if (!columns.empty()) arguments.insert(arguments.end(), {"--columns", columns});
+    const Ran ran = run_program(arguments);
+    const nlohmann::json json = parsed(ran);
+    said = json.dump();
+    return ran.code == 2 || json.is_discarded()
+               ? std::nan("")
+               : json["stages"].back()["parameters"][0]["after_si"].get<double>();
+  };
+  std::string said;
+  for (const auto& [head, columns] : {std::pair{"time/ms,I/mA,Ewe/V", "V=Ewe/V, I=I/mA"},
+                                      {"time/ms,I/mA,V", ""},
+                                      {"time [ms],I mA,V", "I=I mA"},
+                                      {"time [ms],\"I, mA (S/N: 1)\",V", "I=I"},
+                                      {"Time_ms,Strom_mA,V", "I=Strom_mA"}}) {
+    EXPECT_NEAR(found(head, columns, said), 1.0, 1e-3) << head << "\n" << said;
+    EXPECT_NE(said.find("units from the names of columns"), std::string::npos) << said;
+  }
+  EXPECT_NEAR(found("time [ms],Strom,V", "I=Strom [mA]", said), 1.0, 1e-3) << said;
+  EXPECT_NEAR(found("Zeit,Strom,V", "I=Strom [mA], time=Zeit [ms]", said), 1.0, 1e-3) << said;
+  EXPECT_TRUE(std::isnan(found("time/ms,I/mA,Ewe/V", "V=I/mA, I=Ewe/V", said)));
+  EXPECT_NE(said.find("T593"), std::string::npos) << said;
+  // What is missing is proposed by its unit, and each column once.
+  EXPECT_TRUE(std::isnan(found("time/ms,Strom/mA,Ewe/V", "", said)));
+  EXPECT_NE(said.find("V=Ewe/V"), std::string::npos) << said;
+  EXPECT_NE(said.find("I=Strom/mA"), std::string::npos) << said;
+}
+
+TEST_F(Records, the_time_is_the_column_that_is_named_so_and_a_guess_is_said) {
+  const std::string model = plain_model();
+  const auto calibrated = [&](const std::string& name, const std::function<std::string(double)>& time) {
+    std::string text = "Rec#," + name + ",T_h,P,amb\n";
+    int record = 0;
+    for (const auto& r : rows())
+      text += fmt::format("{},{},{},{},{}\n", ++record, time(r[0]), r[1], r[2], r[3]);
+    put(folder / "maccor.csv", text);
+    return run_program({"calibrate", model, "--data", path("maccor.csv"), "--interpret", "--json"});
+  };
+  const auto clock = [](double t, const char* days) {
+    const int s = static_cast<int>(t);
+    return fmt::format("{} {:02}:{:02}:{:02}.00", days, s / 3600, s / 60 % 60, s % 60);
+  };
+  expect_truth(calibrated("TestTime", [&](double t) { return clock(t, "0d"); }), "Maccor");
+  const Ran unread = calibrated("TestTime", [&](double t) { return clock(t, "since noon"); });
+  EXPECT_EQ(unread.code, 2);
+  EXPECT_NE(unread.out.find("T592"), std::string::npos) << unread.out;
+  EXPECT_NE(unread.out.find("--time-format"), std::string::npos) << unread.out;
+  const Ran guessed = calibrated("note", [](double) { return "x"; });
+  EXPECT_NE(guessed.out.find("times 'Rec#', a column that increases"), std::string::npos) << guessed.out;
+}
+
+TEST_F(Records, a_number_that_stands_for_no_reading_is_a_fault_until_it_is_named) {
+  const std::string model = plain_model();
+  std::string text = "time,T_h,P,amb\n";
+  for (const auto& r : rows())
+    text += fmt::format("{},{},{},{}\n", r[0], std::fmod(r[0], 200.0) == 0.0 ? -9999.0 : r[1], r[2], r[3]);
+  put(folder / "sentinel.csv", text);
+  std::vector<std::string> arguments{"calibrate",          model,         "--data",
+                                     path("sentinel.csv"), "--interpret", "--json"};
+  const Ran ran = run_program(arguments);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.out.find("-9999 in column 'T_h' does not look like a reading"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("--missing -9999 leaves them out"), std::string::npos) << ran.out;
+  arguments.insert(arguments.end(), {"--missing", "-9999"});
+  expect_truth(run_program(arguments), "sentinel");
+  arguments.back() = "none";
+  EXPECT_NE(run_program(arguments).code, 2);
+}
+
 TEST_F(Records, what_was_calibrated_is_what_the_estimator_starts_from) {
   const Ran calibrated = run_program({"calibrate", bench + "/model.toml", "--data", bench + "/log.csv",
                                       "--interpret", "--output", path("twin.toml")});

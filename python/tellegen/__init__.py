@@ -438,7 +438,7 @@ class _files_of:
             return [os.fspath(file) for file in (self.data if several else [self.data])]
         handle, self.made = tempfile.mkstemp(suffix=".csv")
         os.close(handle)
-        has_time = any(str(c).split()[0] in ("t", "time") for c in self.data.columns)
+        has_time = any(re.fullmatch(r"(t|time)\s*([\[(/<{].*)?", str(c)) for c in self.data.columns)
         self.data.to_csv(self.made, index=not has_time, index_label=None if has_time else "t")
         return [self.made]
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "tellegen/data/number_text.h"
+#include "tellegen/data/number_cell.h"
 #include "tellegen/data/time_text.h"
 
 namespace tellegen {
@@ -51,39 +51,66 @@ std::vector<Line> lines_of(std::string_view text) {
 
 enum class CellKind { empty, number, time, text };
 
-CellKind kind_of(const std::string& cell, char decimal, std::string_view missing) {
-  if (is_missing(cell, missing)) return CellKind::empty;
+std::ptrdiff_t digits_of(const std::string& cell) {
+  return std::count_if(cell.begin(), cell.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+struct Reading {  // of cells
+  NumberStyle style;
+  const TableOptions& options;
+};
+
+CellKind kind_of(const std::string& cell, const Reading& reading) {
+  if (is_missing(cell, reading.options.missing)) return CellKind::empty;
   double value = 0.0;
-  const char* const end = cell.data() + cell.size();
-  if (parse_number(cell.data(), end, decimal, value) == end) return CellKind::number;
-  const bool digit = std::any_of(cell.begin(), cell.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (digit && cell.size() >= 4 && cell.size() <= 40 && !time_patterns({cell}).empty()) return CellKind::time;
+  if (read_number(cell, reading.style, value)) return CellKind::number;
+  if (digits_of(cell) == 0) return CellKind::text;
+  if (cell.size() >= 4 && cell.size() <= 40 && !time_patterns({cell}).empty()) return CellKind::time;
+  if (const std::string_view unit = unit_behind(cell, reading.style);
+      !unit.empty() && reading.options.is_unit && reading.options.is_unit(unit))
+    return CellKind::number;
   return CellKind::text;
 }
 
 struct Cut {
-  char delimiter = ',', decimal = '.';
+  char delimiter = ',';
+  NumberStyle style;
   std::vector<std::vector<std::string>> cells;
   std::vector<std::vector<CellKind>> kinds;
   std::size_t width = 0;
   double score = 0.0;
 };
 
+// Signs between thousands say which the decimal sign is.
+NumberStyle style_of(const std::vector<std::vector<std::string>>& rows, char decimal,
+                     const TableOptions& options) {
+  NumberStyle style{decimal, !options.decimal.empty()};
+  for (const auto& cells : rows)
+    for (const std::string& cell : cells)
+      for (char sign : {'.', ','})
+        if ((style.decimal == 0 || style.decimal == sign) && grouping_of(cell, sign) == Grouping::certain)
+          style = {sign, true};
+  return style;
+}
+
 // How well the lines look when they are cut so.
-Cut cut_all(const std::vector<Line>& lines, char delimiter, char decimal, std::string_view missing) {
-  Cut cut{delimiter, decimal, {}, {}, 0, 0.0};
+Cut cut_all(const std::vector<Line>& lines, char delimiter, char decimal, const TableOptions& options) {
+  Cut cut{delimiter, {decimal, false}, {}, {}, 0, 0.0};
   std::map<std::size_t, double> weights;
-  for (const Line& line : lines) {
+  for (const Line& line : lines)
     cut.cells.push_back(line.comment ? std::vector<std::string>{} : cut_cells(line.text, delimiter));
+  cut.style = style_of(cut.cells, decimal, options);
+  for (const auto& cells : cut.cells) {
     auto& kinds = cut.kinds.emplace_back();
     double good = 0.0;
-    for (const std::string& cell : cut.cells.back()) {
-      kinds.push_back(kind_of(cell, decimal, missing));
+    for (const std::string& cell : cells) {
+      kinds.push_back(kind_of(cell, {cut.style, options}));
       good += kinds.back() == CellKind::number || kinds.back() == CellKind::time ? 1.0
               : kinds.back() == CellKind::empty                                  ? 0.5
                                                                                  : 0.0;
     }
     if (kinds.size() < 2) continue;
+    if (cells.back().empty()) good += 0.5;  // a sign at the end of each line says nothing
     const double part = good / static_cast<double>(kinds.size());
     weights[kinds.size()] += part * part;
   }
@@ -150,6 +177,7 @@ class Recogniser {
       if (text.starts_with("Y_Unit_Label")) units_ = cut_cells(text, '\t');
       if (text.starts_with("Separator")) separator_ = text.find("Comma") != std::string::npos ? "," : "tab";
     }
+    marked_ = behind > 0;
     lines_.erase(lines_.begin(), lines_.begin() + static_cast<long>(behind));
     format_.skipped += static_cast<int>(behind);
   }
@@ -193,7 +221,7 @@ class Recogniser {
     if (!options_.decimal.empty())
       for (auto& candidate : candidates) candidate.second = options_.decimal[0];
     for (const auto& [delimiter, decimal] : candidates) {
-      Cut cut = cut_all(lines_, delimiter, decimal, options_.missing);
+      Cut cut = cut_all(lines_, delimiter, decimal, options_);
       if (cut.score > cut_.score || cut_.cells.empty()) cut_ = std::move(cut);
     }
     // Nothing but a header: the sign that cuts it.
@@ -201,7 +229,7 @@ class Recogniser {
       std::size_t most = 0;
       for (const auto& [delimiter, decimal] : candidates)
         if (delimiter != ' ' || given == "space") {
-          Cut cut = cut_all(lines_, delimiter, decimal, options_.missing);
+          Cut cut = cut_all(lines_, delimiter, decimal, options_);
           std::size_t width = 0;
           for (const auto& cells : cut.cells) width = std::max(width, cells.size());
           cut.width = width;
@@ -209,19 +237,42 @@ class Recogniser {
         }
     }
     format_.delimiter = cut_.delimiter;
-    format_.decimal = cut_.decimal;
-    if (format_.decimal == 0) {
-      bool point = false, comma = false;
-      for (std::size_t k = 0; k < cut_.cells.size(); ++k)
-        for (std::size_t c = 0; c < cut_.cells[k].size(); ++c)
-          if (cut_.kinds[k][c] == CellKind::number) {
-            point = point || cut_.cells[k][c].find('.') != std::string::npos;
-            comma = comma || cut_.cells[k][c].find(',') != std::string::npos;
-          }
-      if (point != comma) format_.decimal = point ? '.' : ',';
-    }
+    format_.groups = cut_.style.groups;
+    choose_decimal();
     for (const Line& line : lines_)
       format_.quotes = format_.quotes || line.text.find('"') != std::string::npos;
+  }
+
+  void choose_decimal() {
+    format_.decimal = cut_.style.decimal;
+    bool point = false, comma = false, doubt = true;
+    std::pair<int, std::string> first;  // line and cell of a comma
+    for (std::size_t k = 0; k < cut_.cells.size(); ++k)
+      for (std::size_t c = 0; c < cut_.cells[k].size(); ++c) {
+        if (cut_.kinds[k][c] != CellKind::number) continue;
+        const std::string& cell = cut_.cells[k][c];
+        const bool has_comma = cell.find(',') != std::string::npos;
+        point = point || cell.find('.') != std::string::npos;
+        comma = comma || has_comma;
+        if (has_comma && first.second.empty()) first = {lines_[k].number, cell};
+        // 0,123 and 1234 have no sign between thousands.
+        if (has_comma ? grouping_of(cell, '.') != Grouping::either : digits_of(cell) > 3) doubt = false;
+      }
+    if (format_.decimal == 0 && point != comma) format_.decimal = point ? '.' : ',';
+    // Where a semicolon separates cells the comma is the decimal sign: that is why.
+    if (doubt && comma && !point && format_.decimal == ',' && options_.decimal.empty() &&
+        format_.delimiter != ';') {
+      std::string whole = first.second;
+      whole.erase(whole.find(','), 1);
+      throw TableError(
+          {{first.first,
+            "T594",
+            fmt::format("'{}' may be {} or {}", first.second, whole,
+                        std::string(first.second).replace(first.second.find(','), 1, ".")),
+            {"every comma has three digits behind it",
+             "--decimal \".\": the comma separates thousands; --decimal \",\": it is the decimal sign"},
+            ""}});
+    }
   }
 
   std::size_t width_of(std::size_t k) const {
@@ -267,7 +318,10 @@ class Recogniser {
   }
 
   bool is_text_row(std::size_t k) const {
-    if (lines_[k].comment || width_of(k) + 1 < cut_.width || width_of(k) > cut_.width) return false;
+    if (lines_[k].comment || width_of(k) + 1 < cut_.width) return false;
+    // LabVIEW names a column of comments that the rows do not have.
+    const std::size_t most = cut_.width + (marked_ && cut_.cells[k].back() == "Comment" ? 1 : 0);
+    if (width_of(k) > most) return false;
     // One cell less: the rows end with a sign too many.
     if (width_of(k) + 1 == cut_.width && first_ < lines_.size() && !cut_.cells[first_].back().empty())
       return false;
@@ -298,13 +352,23 @@ class Recogniser {
     }
     if (rows.empty()) return commented_header();
     std::size_t chosen = rows[0];
-    for (std::size_t k = 0; k + 1 < rows.size(); ++k)
-      if (is_units_row(cut_.cells[rows[k]], options_)) {
+    // Units stand next to the numbers, or but one; what is farther up is about something else.
+    for (std::size_t k = 0; k < 2 && k + 1 < rows.size(); ++k)
+      if (is_units_row(cut_.cells[rows[k]], options_) && has_names_for(rows[k + 1], rows[k])) {
         chosen = rows[k + 1];
         take_units(rows[k]);
         break;
       }
     take_header(chosen);
+  }
+
+  // Nearly every unit has a name above it; "Labels,,,," are none.
+  bool has_names_for(std::size_t names, std::size_t units) const {
+    const auto filled = [&](std::size_t k) {
+      return std::count_if(cut_.cells[k].begin(), cut_.cells[k].end(),
+                           [](const std::string& cell) { return !cell.empty(); });
+    };
+    return 2 * filled(names) >= filled(units);
   }
 
   void take_header(std::size_t k) {
@@ -365,12 +429,28 @@ class Recogniser {
       ++rows;
       for (std::size_t c = 0; c < format_.names.size(); ++c) format_.sample[c].push_back(cut_.cells[k][c]);
     }
+    find_cell_units();
+  }
+
+  // A unit that stands behind every number of a column.
+  void find_cell_units() {
+    const NumberStyle style{format_.decimal, format_.groups};
+    format_.cell_units.resize(format_.names.size());
+    for (std::size_t c = 0; c < format_.names.size(); ++c)
+      for (const std::string& cell : format_.sample[c]) {
+        if (is_missing(cell, options_.missing)) continue;
+        const std::string_view unit = unit_behind(cell, style);
+        if (!unit.empty() && options_.is_unit && options_.is_unit(unit) && time_patterns({cell}).empty())
+          format_.cell_units[c] = unit;
+        break;
+      }
   }
 
   const TableOptions& options_;
   std::vector<Line> lines_;
   std::vector<std::string> units_;  // of a marked header ...
   std::string separator_;           // ... and what it says of cells
+  bool marked_ = false;
   Cut cut_;
   std::size_t first_ = 0;  // line of the first row
   CsvFormat format_;
@@ -423,7 +503,7 @@ bool is_missing(std::string_view cell, std::string_view also) {
       "----",      "nodata", "no data",  "#num!",     "#value!", "#div/0!", "overload", "over",        "ol",
       "overrange", "open",   "error",    "err",       "invalid", "1.#qnan", "1.#ind",   "-1.#ind",     "?",
       "*",         "-nan",   "nan(ind)", "-nan(ind)", "+over",   "-over",   "bad",      "\xe2\x80\x94"};
-  return (!also.empty() && cell == also) ||
+  return (!also.empty() && cell == also && also != "none") ||
          std::find(std::begin(known), std::end(known), lower) != std::end(known);
 }
 

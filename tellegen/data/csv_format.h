@@ -18,6 +18,7 @@ namespace tellegen {
 struct CsvFormat {
   char delimiter = ',';  // ' ': any number of blanks
   char decimal = '.';    // 0: a point or a comma
+  bool groups = false;   // signs between thousands
   bool quotes = false;
   int header_line = 0, units_line = 0;  // 0: none
   int first_row = 0;                    // line of the first row; 0: there is none
@@ -25,10 +26,11 @@ struct CsvFormat {
   bool commented_header = false;        // behind a #
   bool short_rows = false;              // the last columns stand in the first row only
   std::vector<std::string> names, units;
+  std::vector<std::string> cell_units;           // [column]: what stands behind each number: 19.98 °C
   std::vector<std::vector<std::string>> sample;  // [column]: cells of the first rows
 };
 
-// Throws TableError (T590) where an option names what cannot be.
+// Throws TableError: T590 where an option names what cannot be, T594 where a number may be two.
 CsvFormat recognise_csv(std::string_view text, const TableOptions& options);
 
 // A line cut into cells, without the blanks around them and the quotes.

@@ -7,10 +7,13 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "tellegen/data/csv_format.h"
+#include "tellegen/data/number_cell.h"
 #include "tellegen/data/number_text.h"
 #include "tellegen/data/text_input.h"
+#include "tellegen/data/time_names.h"
 #include "tellegen/data/time_text.h"
 
 namespace tellegen {
@@ -20,6 +23,9 @@ constexpr std::size_t block_rows = 4096;
 constexpr std::size_t columns_shown = 3;  // with wrong cells, one fault each
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t one_day = std::int64_t{86400} * 1'000'000'000;
+
+// Voltmeters write 9.9e37, oscilloscopes 1e38 where they have no reading.
+bool is_overload(double value) { return std::abs(value) >= 9.9e37; }
 
 std::string_view line_text(std::string_view line) {
   while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
@@ -32,7 +38,8 @@ struct TimeCells {
   const Epoch* epoch = nullptr;  // numbers
   int clock = -1;                // another column, with the time of day
   std::string clock_pattern;
-  bool wraps = false;  // a clock without a date begins anew at midnight
+  bool wraps = false;               // a clock without a date begins anew at midnight
+  std::vector<std::string> orders;  // other patterns that read the first rows as well
 };
 
 class CsvSource final : public TableSource {
@@ -86,6 +93,13 @@ class CsvSource final : public TableSource {
     if (marked_ > 0)
       notes.push_back(fmt::format("{} cell{} '{}' (line {}) count as missing", marked_,
                                   marked_ == 1 ? "" : "s as", mark_, marked_line_));
+    if (overloads_ > 0)
+      notes.push_back(fmt::format("{} cell{} '{}' (line {}): overload of the instrument, count{} as missing",
+                                  overloads_, overloads_ == 1 ? "" : "s as", overload_, overload_line_,
+                                  overloads_ == 1 ? "s" : ""));
+    if (footer_.count > 0)
+      notes.push_back(fmt::format("{} line{} behind the last row (line {}): passed over", footer_.count,
+                                  footer_.count == 1 ? "" : "s", footer_.line));
     if (repeated_ > 0)
       notes.push_back(fmt::format("{} more header line{} (line {}): passed over", repeated_,
                                   repeated_ == 1 ? "" : "s", repeated_line_));
@@ -120,6 +134,8 @@ class CsvSource final : public TableSource {
     has_names_ = header_line_ > 0;
     for (std::size_t c = 0; c < format_.names.size(); ++c)
       columns_.push_back({format_.names[c], c < format_.units.size() ? format_.units[c] : "", false, ""});
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      if (columns_[c].unit.empty()) columns_[c].unit = format_.cell_units[c];
     find_times();
     describe();
     choose({});
@@ -132,80 +148,129 @@ class CsvSource final : public TableSource {
     return cells;
   }
 
-  // The numbers of a column; empty where one of its cells is none.
+  // The numbers of a column; empty where it is not one of numbers. A few cells that are none are passed over:
+  // reading says what is wrong with them.
   std::vector<double> numbers(std::size_t c) const {
     std::vector<double> found;
-    for (const std::string& cell : sampled(c)) {
-      double value = 0.0;
-      const char* const end = cell.data() + cell.size();
-      if (parse_number(cell.data(), end, format_.decimal, value) != end) return {};
-      found.push_back(value);
-    }
+    const std::vector<std::string> cells = sampled(c);
+    for (const std::string& cell : cells)
+      if (double value = 0.0; is_number(c, cell, value)) found.push_back(value);
+    return 3 * found.size() < 2 * cells.size() ? std::vector<double>{} : found;
+  }
+
+  // The column that the user names: as it stands, but for its unit, by its number.
+  int asked_time() const {
+    const auto without_unit = [](std::string name) {
+      name = name.substr(0, std::max<std::size_t>(name.find_first_of("[("), 1));
+      while (name.ends_with(' ')) name.pop_back();
+      return name;
+    };
+    const std::string& asked = options_.time_column;
+    const auto column = [&](auto&& fits) {
+      for (std::size_t c = 0; c < columns_.size(); ++c)
+        if (fits(c)) return static_cast<int>(c);
+      return -1;
+    };
+    int found = column([&](std::size_t c) { return columns_[c].name == asked; });
+    if (found < 0)
+      found = column([&](std::size_t c) {
+        return columns_[c].name == without_unit(asked) ||
+               without_unit(columns_[c].name) == without_unit(asked);
+      });
+    if (found < 0)
+      found = column([&](std::size_t c) { return fmt::format("{}", c + 1) == without_unit(asked); });
+    if (found < 0)
+      throw TableError({{header_line_,
+                         "T591",
+                         fmt::format("no column '{}' for the time", asked),
+                         {"columns: " + names_text()},
+                         ""}});
     return found;
   }
 
-  bool is_asked_time(std::size_t c) const {
-    const std::string& asked = options_.time_column;
-    return !asked.empty() && (columns_[c].name == asked ||
-                              columns_[c].name.substr(0, columns_[c].name.find_first_of("[(")) == asked ||
-                              fmt::format("{}", c + 1) == asked);
+  // How the texts of a column are points in time, the likeliest first. A few cells that are something else do
+  // not hide what the column is.
+  std::vector<std::string> patterns_of(std::size_t c) const {
+    const std::vector<std::string> cells = sampled(c);
+    std::vector<std::string> alike;
+    const bool given = options_.time_format.find('%') != std::string::npos;
+    for (const std::string& cell : cells)
+      if (given ? parse_time(options_.time_format, cell).has_value() : !time_patterns({cell}).empty())
+        alike.push_back(cell);
+    if (alike.empty() || 3 * alike.size() < 2 * cells.size()) return {};
+    return given ? std::vector<std::string>{options_.time_format} : time_patterns(alike);
+  }
+
+  static bool increases(const std::vector<double>& values) {
+    return values.size() > 2 &&
+           std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
   }
 
   void find_times() {
+    std::vector<std::vector<std::string>> all(columns_.size());
     std::vector<std::string> patterns(columns_.size());
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      if (!numbers(c).empty()) continue;
-      // A few cells that are something else do not hide what the column is.
-      const std::vector<std::string> cells = sampled(c);
-      std::vector<std::string> alike;
-      for (const std::string& cell : cells)
-        if (!time_patterns({cell}).empty()) alike.push_back(cell);
-      if (alike.empty() || 3 * alike.size() < 2 * cells.size()) continue;
-      const auto found = time_patterns(alike);
-      if (!found.empty()) patterns[c] = found.front();
+      if (numbers(c).empty()) all[c] = patterns_of(c);
+      if (!all[c].empty()) patterns[c] = all[c].front();
     }
     const auto first = [&](auto&& fits) {
       for (std::size_t c = 0; c < columns_.size(); ++c)
         if (fits(c)) return static_cast<int>(c);
       return -1;
     };
-    time_column_ = first([&](std::size_t c) { return is_asked_time(c); });
-    if (time_column_ < 0 && !options_.time_column.empty())
-      throw TableError({{header_line_,
-                         "T591",
-                         fmt::format("no column '{}' for the time", options_.time_column),
-                         {"columns: " + names_text()},
-                         ""}});
+    if (!options_.time_column.empty()) time_column_ = asked_time();
     if (time_column_ < 0)
       time_column_ = first([&](std::size_t c) {
         return is_time_name(columns_[c].name) && (!patterns[c].empty() || !numbers(c).empty());
       });
     if (time_column_ < 0) time_column_ = first([&](std::size_t c) { return !patterns[c].empty(); });
-    if (time_column_ < 0)
-      time_column_ = first([&](std::size_t c) {
-        const auto values = numbers(c);
-        return c == 0 && values.size() > 2 &&
-               std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
-      });
+    if (time_column_ < 0) guess_time(first);
     for (std::size_t c = 0; c < columns_.size(); ++c)
       if (!patterns[c].empty())
-        set_time(static_cast<int>(c), {patterns[c], nullptr, -1, "", !has_date(patterns[c])});
+        set_time(static_cast<int>(c),
+                 {patterns[c], nullptr, -1, "", !has_date(patterns[c]), other_orders(all[c])});
     if (time_column_ < 0) return;
     const auto t = static_cast<std::size_t>(time_column_);
     if (!options_.time_format.empty()) {
       if (const Epoch* epoch = find_epoch(options_.time_format))
-        set_time(time_column_, {"", epoch, -1, "", false});
+        set_time(time_column_, {"", epoch, -1, "", false, {}});
       else if (options_.time_format == "seconds")
         times_.erase(time_column_), columns_[t].is_time = false;
       else
-        set_time(time_column_, {options_.time_format, nullptr, -1, "", !has_date(options_.time_format)});
+        set_time(time_column_, {options_.time_format, nullptr, -1, "", !has_date(options_.time_format), {}});
     } else if (const auto values = numbers(t); !values.empty()) {
       // Numbers beyond thirty years are counted from 1970, if the header does not say otherwise.
       if (columns_[t].unit.empty() && columns_[t].name.find_first_of("[(") == std::string::npos)
-        if (const Epoch* epoch = epoch_of(values.front(), values.back()))
-          set_time(time_column_, {"", epoch, -1, "", false});
+        if (const Epoch* epoch = epoch_of(values, is_date_name(columns_[t].name)))
+          set_time(time_column_, {"", epoch, -1, "", false, {}});
     }
     join_date_and_clock(patterns);
+  }
+
+  // No column is named as a time and can be read: one that has a unit of time, or the first, which increase.
+  template <class First>
+  void guess_time(const First& first) {
+    const int unread = first([&](std::size_t c) {
+      const auto cells = sampled(c);
+      return !cells.empty() && numbers(c).empty() && says_time(columns_[c].name) &&
+             cells.front().find_first_of("0123456789") != std::string::npos;
+    });
+    if (unread >= 0) {
+      const auto c = static_cast<std::size_t>(unread);
+      throw TableError(
+          {{format_.first_row,
+            "T592",
+            fmt::format("'{}' in column '{}' cannot be read as a time", sampled(c).front(), columns_[c].name),
+            {"--time-format says how times are written: \"%d.%m.%Y %H:%M:%S\"",
+             "--time-column takes another column: " + names_text()},
+            ""}});
+    }
+    time_column_ = first([&](std::size_t c) {
+      return has_time_unit(columns_[c].name + "[" + columns_[c].unit + "]") && increases(numbers(c));
+    });
+    if (time_column_ < 0)
+      time_column_ = first([&](std::size_t c) { return c == 0 && increases(numbers(c)); });
+    guessed_ = time_column_ >= 0;
   }
 
   // A date in one column and the time of day in another.
@@ -239,6 +304,7 @@ class CsvSource final : public TableSource {
     std::vector<std::string> words{fmt::format("{} between cells", delimiter_words(format_.delimiter))};
     usual_ = format_.delimiter == ',';
     if (format_.decimal == ',') words.emplace_back("decimal comma");
+    if (format_.groups && options_.decimal.empty()) words.emplace_back("signs between thousands");
     if (has_names_)
       words.push_back(
           fmt::format("names in line {}{}", header_line_, format_.commented_header ? ", behind a #" : ""));
@@ -262,6 +328,10 @@ class CsvSource final : public TableSource {
                              : "",
             cells.epoch ? std::string(cells.epoch->name)
                         : cells.pattern + (cells.clock >= 0 ? " " + cells.clock_pattern : "")));
+        usual_ = false;
+      } else if (guessed_) {
+        words.push_back(
+            fmt::format("times '{}', a column that increases (--time-column names another)", column.name));
         usual_ = false;
       }
     }
@@ -307,6 +377,7 @@ class CsvSource final : public TableSource {
       return pass_quoted(line_end);
     const char* p = begin;
     while (p < line_end && (*p == ' ' || *p == '\r' || (*p == '\t' && format_.delimiter != '\t'))) ++p;
+    empty_before_ = empty_before_ || p == line_end;
     if (p == line_end || *p == '#') return pass();
     if (std::memchr(begin, '"', static_cast<std::size_t>(line_end - begin)) != nullptr)
       return quoted_row(block);
@@ -328,7 +399,8 @@ class CsvSource final : public TableSource {
         const char* q = parse_number(p, stop, format_.decimal, row_[static_cast<std::size_t>(slot)]);
         if (q) {
           while (q < stop && *q == ' ' && !blanks) ++q;
-          const bool number = !missing_number_ || row_[static_cast<std::size_t>(slot)] != *missing_number_;
+          const double value = row_[static_cast<std::size_t>(slot)];
+          const bool number = (!missing_number_ || value != *missing_number_) && !is_overload(value);
           if (number && (q == stop || *q == delimiter || (blanks && *q == '\t'))) cell_end = q;
         }
       }
@@ -458,16 +530,11 @@ class CsvSource final : public TableSource {
       if (time == times_.end()) {  // the clock beside a date
         ticks = parse_time(clock_pattern_of(static_cast<int>(c)), cell);
       } else if (const TimeCells& how = time->second; how.epoch) {
-        ticks = parse_ticks(cell, how.epoch->nanoseconds, format_.decimal);
-        if (!ticks) {
-          double value = 0.0;
-          if (parse_number(cell.data(), cell.data() + cell.size(), format_.decimal, value) ==
-              cell.data() + cell.size())
-            ticks = static_cast<std::int64_t>(std::llround(value * how.epoch->nanoseconds));
-        }
-        if (ticks) *ticks += static_cast<std::int64_t>(how.epoch->origin) * 1'000'000'000;
+        ticks = how.epoch->point(cell, format_.decimal);
+        if (double value = 0.0; !ticks && is_number(c, cell, value)) ticks = how.epoch->point(value);
       } else {
         ticks = parse_time(how.pattern, cell);
+        if (ticks && !how.orders.empty()) check_order(how, cell, *ticks, line);
       }
       if (ticks) {
         ticks_[slot] = *ticks;
@@ -475,17 +542,48 @@ class CsvSource final : public TableSource {
       }
     } else {
       double value = 0.0;
-      if (parse_number(cell.data(), cell.data() + cell.size(), format_.decimal, value) ==
-          cell.data() + cell.size()) {
-        if (!missing_number_ || value != *missing_number_)
+      if (is_number(c, cell, value)) {
+        if (missing_number_ && value == *missing_number_) {
+          if (marked_++ == 0) mark_ = cell, marked_line_ = line;
+        } else if (is_overload(value)) {
+          if (overloads_++ == 0) overload_ = cell, overload_line_ = line;
+        } else {
           row_[slot] = value;
-        else if (marked_++ == 0)
-          mark_ = cell, marked_line_ = line;
+        }
         return;
       }
     }
     Wrong& wrong = row_wrong_[c];
     if (wrong.count++ == 0) wrong = {1, line, std::string(cell)};
+  }
+
+  // The first rows were of one day: a jump of days that is none in another order shows which one it is.
+  void check_order(const TimeCells& how, std::string_view cell, std::int64_t ticks, int line) {
+    const std::string before = std::exchange(last_date_, std::string(cell));
+    const auto last = parse_time(how.pattern, before);
+    if (!last || std::abs(ticks - *last) < 2 * one_day || !wrong_text_.code.empty()) return;
+    for (const std::string& order : how.orders) {
+      const auto a = parse_time(order, before), b = parse_time(order, cell);
+      if (!a || !b || std::abs(*b - *a) > one_day) continue;
+      wrong_text_ = {
+          line,
+          "T592",
+          fmt::format("after '{}' comes '{}': day, month and year may be in another order", before, cell),
+          {fmt::format("as it was read: {}", how.pattern),
+           fmt::format("--time-format \"{}\" reads it without that jump", order)},
+          ""};
+      return;
+    }
+  }
+
+  bool is_number(std::size_t c, std::string_view cell, double& value) const {
+    const NumberStyle style{format_.decimal, format_.groups};
+    // Its unit behind each number, and always the same.
+    if (const std::string& unit = format_.cell_units[c]; !unit.empty() && unit_behind(cell, style) == unit) {
+      cell.remove_suffix(unit.size());
+      while (cell.ends_with(' ')) cell.remove_suffix(1);
+    }
+    return read_number(cell, style, value);
   }
 
   const std::string& clock_pattern_of(int column) const {
@@ -509,6 +607,7 @@ class CsvSource final : public TableSource {
         cut_off_ = fmt::format("the last line ({}) is cut off, {} of {} cells: not used", line, count, width);
         return false;
       }
+      if (may_be_footer(text, line, false)) return false;
       if (wrong_widths_++ == 0)
         wrong_width_ = {line,
                         "T590",
@@ -525,6 +624,10 @@ class CsvSource final : public TableSource {
         row_wrong_.clear();
         return false;
       }
+      if (may_be_footer(text, line, true)) {
+        row_wrong_.clear();
+        return false;
+      }
       for (auto& [column, wrong] : row_wrong_) {
         Wrong& all = wrong_[column];
         if (all.count++ == 0) all = {1, wrong.line, wrong.cell};
@@ -532,6 +635,8 @@ class CsvSource final : public TableSource {
       row_wrong_.clear();
     }
     ++rows_;
+    if (footer_.count > 0) not_a_footer();
+    empty_before_ = false;
     // Rows are read on, so that all that is wrong is found; on standard input nobody waits for the end.
     if ((!wrong_.empty() || wrong_widths_ > 0) && input_ && input_->is_standard()) finish();
     for (std::size_t k = 0; k < chosen_.size(); ++k) {
@@ -543,6 +648,30 @@ class CsvSource final : public TableSource {
     block.lines.push_back(line);
     ++block.rows;
     return true;
+  }
+
+  // Words behind the last row: set off by an empty line, or not as wide as a row and beginning with a text.
+  // If a row comes after all, they are wrong.
+  bool may_be_footer(std::string_view text, int line, bool wide) {
+    constexpr std::int64_t most_lines = 30;
+    if (rows_ == 0 || !wrong_.empty() || wrong_widths_ > 0 || (input_ && input_->is_standard())) return false;
+    if (footer_.count == 0) {
+      const auto cells = cut_cells(text, format_.delimiter);
+      double value = 0.0;
+      const bool begins_with_text = !cells.empty() && !cells[0].empty() &&
+                                    !read_number(cells[0], {format_.decimal, true}, value) &&
+                                    time_patterns({cells[0]}).empty();
+      if (!begins_with_text || (wide && !empty_before_)) return false;
+      footer_ = {0, line, std::string(line_text(text))};
+    }
+    if (++footer_.count > most_lines) not_a_footer();
+    return true;
+  }
+
+  void not_a_footer() {
+    wrong_widths_ += footer_.count;
+    wrong_width_ = {footer_.line, "T590", "a line that is no row", {"the line: " + footer_.cell}, ""};
+    footer_ = {};
   }
 
   double seconds(int column, std::size_t slot) {
@@ -620,9 +749,16 @@ class CsvSource final : public TableSource {
     const char* const end = cell.data() + cell.size();
     if (time)
       fault.details.emplace_back("--time-format says how times are written: \"%d.%m.%Y %H:%M:%S\"");
-    else if (parse_number(cell.data(), end, 0, value) == end)
+    else if (parse_number(cell.data(), end, 0, value) == end) {
       fault.details.push_back(
           fmt::format("--decimal {} reads it", cell.find(',') != cell.npos ? "\",\"" : "\".\""));
+      if (grouping_of(cell, format_.decimal) == Grouping::either)
+        fault.details.push_back(fmt::format("--decimal \"{}\" reads it with a sign between thousands",
+                                            std::string(1, format_.decimal)));
+    } else if (const std::string_view unit = unit_behind(cell, {format_.decimal, true});
+               !unit.empty() && !format_.cell_units[column].empty())
+      fault.details.push_back(fmt::format("the numbers of this column are in '{}', this one in '{}'",
+                                          format_.cell_units[column], unit));
     else if (!time_patterns({cell}).empty())
       fault.details.push_back(
           fmt::format("it looks like a time: --time-column \"{}\"", columns_[column].name));
@@ -636,7 +772,7 @@ class CsvSource final : public TableSource {
   std::optional<double> missing_number_;  // --missing -9999
   std::unique_ptr<TextInput> input_;
   std::string_view whole_;
-  bool given_ = false, is_latin_ = false;
+  bool given_ = false, is_latin_ = false, guessed_ = false;
   CsvFormat format_;
   std::map<int, TimeCells> times_;
   std::map<int, std::int64_t> origins_;  // of columns that are points in time beside the time
@@ -649,9 +785,11 @@ class CsvSource final : public TableSource {
   std::vector<std::int64_t> ticks_, last_clock_, days_;
   std::map<std::size_t, Wrong> row_wrong_, wrong_;
   TableFault wrong_width_, wrong_text_;
-  std::int64_t wrong_widths_ = 0, marked_ = 0, repeated_ = 0;
-  int marked_line_ = 0, repeated_line_ = 0;
-  std::string mark_, cut_off_;
+  std::int64_t wrong_widths_ = 0, marked_ = 0, overloads_ = 0, repeated_ = 0;
+  int marked_line_ = 0, overload_line_ = 0, repeated_line_ = 0;
+  std::string mark_, overload_, cut_off_, last_date_;
+  Wrong footer_;               // lines that may stand behind the last row
+  bool empty_before_ = false;  // an empty line before this one
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tellegen/data/number_cell.h"
 #include "tellegen/data/number_text.h"
 #include "tellegen/data/text_input.h"
 #include "tellegen/data/time_text.h"
@@ -306,6 +307,168 @@ TEST_F(Tables, a_file_of_another_kind_says_what_can_be_done) {
   EXPECT_NE(reason("\x1F\x8B...").find("gunzip"), std::string::npos);
   EXPECT_NE(reason("MDF     3.30").find("MDF 4"), std::string::npos);
   EXPECT_NE(reason("\x89HDF\r\n\x1a\n").find("HDF5"), std::string::npos);
+}
+
+TEST(Numbers, with_signs_between_thousands_blanks_and_units) {
+  double value = 0.0;
+  const auto is = [&](const char* cell, const NumberStyle& style) { return read_number(cell, style, value); };
+  EXPECT_TRUE(is("1,234.5", {'.', false}));
+  EXPECT_EQ(value, 1234.5);
+  EXPECT_TRUE(is("-80.000,25", {',', false}));
+  EXPECT_EQ(value, -80000.25);
+  EXPECT_TRUE(is("1,234,567", {'.', false}));
+  EXPECT_EQ(value, 1234567.0);
+  EXPECT_TRUE(is("1'234.5", {'.', false}));
+  EXPECT_EQ(value, 1234.5);
+  EXPECT_FALSE(is("1,234", {'.', false}));
+  EXPECT_TRUE(is("1,234", {'.', true}));
+  EXPECT_EQ(value, 1234.0);
+  EXPECT_TRUE(is("+  19.981", {'.', false}));
+  EXPECT_EQ(value, 19.981);
+  EXPECT_TRUE(is("-  19.981", {'.', false}));
+  EXPECT_EQ(value, -19.981);
+  for (const char* wrong : {"1,23.5", "12,34", "0,123.4", "1,2345", "1,234.5,6", "+ x", "+ ", "1.2.3"})
+    EXPECT_FALSE(is(wrong, {'.', true})) << wrong;
+  EXPECT_EQ(grouping_of("0,123", '.'), Grouping::none);
+  EXPECT_EQ(grouping_of("1,234", '.'), Grouping::either);
+  EXPECT_EQ(unit_behind("19.98 °C", {'.', false}), "°C");
+  EXPECT_EQ(unit_behind("gear 3", {'.', false}), "");
+}
+
+TEST(Csv, thousands_are_read_where_they_are_certain_and_refused_where_they_are_not) {
+  EXPECT_EQ(read("t;x\n0;80.000,125\n1;20,050\n2;1.234,500\n")[1], (Values{80000.125, 20.05, 1234.5}));
+  EXPECT_EQ(read("t,x\n0,\"1,234.5\"\n1,\"2,345\"\n2,999\n")[1], (Values{1234.5, 2345, 999}));
+  const std::string doubtful = "t,x\n\"0\",\"1,234\"\n\"1\",\"2,345\"\n\"2\",\"999\"\n";
+  EXPECT_NE(fault_of(doubtful).find("2: T594: '1,234' may be 1234 or 1.234"), std::string::npos)
+      << fault_of(doubtful);
+  EXPECT_NE(fault_of(doubtful).find("--decimal"), std::string::npos);
+  TableOptions options = with_units();
+  options.decimal = ".";
+  EXPECT_EQ(read(doubtful, options)[1], (Values{1234, 2345, 999}));
+  options.decimal = ",";
+  EXPECT_EQ(read(doubtful, options)[1], (Values{1.234, 2.345, 999}));
+  // A number without a sign where thousands would have one, or a zero before it: the decimal sign.
+  EXPECT_EQ(read("t,x\n\"0\",\"1,234\"\n\"1\",\"0,345\"\n\"2\",\"9\"\n")[1], (Values{1.234, 0.345, 9}));
+}
+
+TEST(Csv, a_column_named_as_a_time_is_the_time_or_a_fault) {
+  const auto maccor = [](const std::string& a, const std::string& b) {
+    return "Rec#,TestTime,x\n1," + a + "00.00,5\n2," + a + "00.50,6\n3," + b + "01.00,7\n";
+  };
+  const std::string text = maccor("  0d 00:00:", "  1d 00:00:");
+  const auto table = open_csv_text(text, with_units());
+  EXPECT_EQ(table->time_column(), 1);
+  EXPECT_EQ(all_of(*table)[1], (Values{0, 0.5, 86401}));
+  const std::string wrong = fault_of(maccor("soon 00-", "soon 00-"));
+  EXPECT_NE(wrong.find("2: T592: 'soon 00-00.00' in column 'TestTime' cannot be read as a time"),
+            std::string::npos)
+      << wrong;
+  EXPECT_NE(wrong.find("--time-format"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("--time-column"), std::string::npos) << wrong;
+  TableOptions options = with_units();
+  options.time_format = "soon %M-%S";
+  EXPECT_EQ(read(maccor("soon 00-", "soon 01-"), options)[1], (Values{0, 0.5, 61}));
+  options = with_units();
+  options.time_column = "Rec#";
+  EXPECT_EQ(open_csv_text(maccor("soon 00-", "soon 00-"), options)->time_column(), 0);
+  // With a unit behind its name it is one, too; where it is guessed, that is said.
+  EXPECT_EQ(open_csv_text("n,time/ms,x\n1,0,5\n2,100,6\n3,200,7\n", with_units())->time_column(), 1);
+  EXPECT_EQ(open_csv_text("n,Test (Sec),x\n1,0,5\n2,100,6\n3,200,7\n", with_units())->time_column(), 1);
+  const auto guessed = open_csv_text("n,x\n1,5\n2,6\n3,7\n", with_units());
+  EXPECT_FALSE(guessed->usual());
+  EXPECT_NE(guessed->description().find("times 'n', a column that increases"), std::string::npos)
+      << guessed->description();
+}
+
+TEST(Csv, ticks_and_days_are_points_in_time) {
+  const auto times = [](const std::string& text) {
+    const auto table = open_csv_text(text, with_units());
+    EXPECT_TRUE(table->columns()[0].is_time) << text << table->description();
+    return all_of(*table)[0];
+  };
+  EXPECT_EQ(times("timestamp,x\n639000000000000000,1\n639000000010000000,2\n639000000025000000,3\n"),
+            (Values{0, 1, 2.5}));
+  EXPECT_EQ(times("Date,x\n46082.25,1\n46082.5,2\n"), (Values{0, 21600}));
+  const Values days =
+      times("Time,x\n46082.416666667,1\n46082.416678241,2\n46082.416689815,3\n46082.416701389,4\n");
+  for (int k = 0; k < 4; ++k) EXPECT_NEAR(days[static_cast<std::size_t>(k)], k, 1e-4);
+  // Seconds stay seconds.
+  for (const char* text : {"Time,x\n46082,1\n46083,2\n46084,3\n46085,4\n",
+                           "Time,x\n46082.001,1\n46082.002,2\n46082.003,3\n46082.004,4\n",
+                           "timestamp,x\n46082.5,1\n46083,2\n46083.5,3\n46084,4\n"})
+    EXPECT_FALSE(open_csv_text(text, with_units())->columns()[0].is_time) << text;
+}
+
+TEST(Times, year_month_and_day_in_the_order_of_the_shortest_span) {
+  EXPECT_EQ(time_patterns({"26/03/01 23:55:00", "26/03/01 23:55:01"}).front(), "%y/%m/%d %H:%M:%S%z");
+  EXPECT_EQ(time_patterns({"25/03/26 23:55:00", "25/03/27 00:00:00"}).front(), "%y/%m/%d %H:%M:%S%z");
+  EXPECT_EQ(time_patterns({"25/03/26 23:55:00", "26/03/26 00:00:00"}).front(), "%d/%m/%y %H:%M:%S%z");
+  EXPECT_EQ(time_patterns({"04/03/2026 23:55", "05/03/2026 00:00"}).front(), "%d/%m/%Y %H:%M%z");
+  EXPECT_EQ(time_patterns({"26-03-01 10:00:00", "26-03-01 10:00:01"}).front(), "%y-%m-%d %H:%M:%S%z");
+}
+
+TEST(Csv, a_date_whose_order_shows_late_is_a_fault) {
+  std::string text = "Time,x\n";
+  for (int k = 0; k < 500; ++k)
+    text += (k < 450 ? "04/03/2026 23:" : "05/03/2026 00:") + std::string(k % 50 < 10 ? "0" : "") +
+            std::to_string(k % 50) + ":00,1\n";
+  const std::string fault = fault_of(text);
+  EXPECT_NE(fault.find("452: T592: after '04/03/2026 23:49:00' comes '05/03/2026 00:00:00'"),
+            std::string::npos)
+      << fault;
+  EXPECT_NE(fault.find("--time-format \"%d/%m/%Y %H:%M:%S%z\""), std::string::npos) << fault;
+}
+
+TEST(Csv, an_overload_is_no_reading) {
+  const auto table = open_csv_text("t,x\n0,1\n1,9.9E+37\n2,-9.91e37\n3,\"1e38\"\n4,2\n", with_units());
+  EXPECT_EQ(all_of(*table)[1], (Values{1, -1, -1, -1, 2}));
+  ASSERT_EQ(table->notes().size(), 1u);
+  EXPECT_EQ(table->notes()[0], "3 cells as '9.9E+37' (line 3): overload of the instrument, count as missing");
+}
+
+TEST(Csv, lines_behind_the_last_row_are_passed_over) {
+  const auto table = open_csv_text("t,x\n0,1\n1,2\n2,3\n\nEnd of data\nMax,3\n", with_units());
+  EXPECT_EQ(all_of(*table), (std::vector<Values>{{0, 1, 2}, {1, 2, 3}}));
+  ASSERT_EQ(table->notes().size(), 1u);
+  EXPECT_EQ(table->notes()[0], "2 lines behind the last row (line 6): passed over");
+  // Within the rows they are wrong.
+  EXPECT_NE(fault_of("t,x\n0,1\n1,2\n2,3\nPause\n3,4\n").find("5: T590: a line that is no row"),
+            std::string::npos);
+  EXPECT_NE(fault_of("t,x\n0,1\n1,2\n2,abc\n").find("T594"), std::string::npos);
+}
+
+TEST(Csv, shapes_of_makers) {
+  // LabVIEW: a marked header, a column of comments that no row has.
+  const auto lvm = open_csv_text(
+      "LabVIEW Measurement\t\nSeparator\tTab\n***End_of_Header***\t\n\t\nChannels\t2\t\t\n"
+      "Y_Unit_Label\tDeg C\tW\t\n***End_of_Header***\t\t\t\nX_Value\tgear\tloss\tComment\n"
+      "0.0\t19.5\t80\n1.0\t20.5\t81\n2.0\t21.5\t82\n",
+      with_units());
+  ASSERT_EQ(lvm->columns().size(), 3u) << lvm->description();
+  EXPECT_EQ(lvm->columns()[1].name, "gear");
+  EXPECT_EQ(lvm->columns()[1].unit, "Deg C");
+  EXPECT_EQ(all_of(*lvm), (std::vector<Values>{{0, 1, 2}, {19.5, 20.5, 21.5}, {80, 81, 82}}));
+  // BioLogic: tabs, one at the end of each line, and a decimal comma.
+  const auto mpt = open_csv_text(
+      "EC-Lab ASCII FILE\nNb header lines : 4\n\nmode\ttime/s\tcontrol/mA\tEwe/V\t\n"
+      "1\t0,0E+00\t0,5E+00\t3,25E+00\t\n1\t1,0E+00\t0,5E+00\t3,5E+00\t\n1\t2,0E+00\t0,5E+00\t3,75E+00\t\n",
+      with_units());
+  EXPECT_EQ(mpt->columns()[3].name, "Ewe/V") << mpt->description();
+  EXPECT_EQ(mpt->time_column(), 1);
+  EXPECT_EQ(all_of(*mpt)[3], (Values{3.25, 3.5, 3.75}));
+  // Tektronix: a line of labels, mostly empty, before the names.
+  std::string text =
+      "Model,MSO44\nProbe Attenuation,1,1,1\nVertical Units,V,V,V\nVertical Scale,1,1,1\nLabels,,,\n"
+      "TIME,CH1,CH2,CH3\n";
+  for (int k = 0; k < 20; ++k) text += std::to_string(k - 10) + ".0,1,2,3\n";
+  const auto mso = open_csv_text(text, with_units());
+  EXPECT_EQ(mso->columns()[1].name, "CH1") << mso->description();
+  // Graphtec: blanks behind the sign. Grafana: the unit behind each number.
+  EXPECT_EQ(read("t,x\n0,\"+  19.5\"\n1,\"-  20.5\"\n2,\"+   1.5\"\n")[1], (Values{19.5, -20.5, 1.5}));
+  const auto grafana = open_csv_text(
+      "\"Time\",\"x\"\n2026-03-01 10:00:00,19.5 degC\n2026-03-01 10:00:01,20.5 degC\n", with_units());
+  EXPECT_EQ(grafana->columns()[1].unit, "degC") << grafana->description();
+  EXPECT_EQ(all_of(*grafana)[1], (Values{19.5, 20.5}));
 }
 
 }  // namespace

@@ -111,28 +111,4 @@ std::unique_ptr<TableSource> open_table(const fs::path& file, const TableOptions
   return open_csv(file, options);
 }
 
-bool is_time_name(std::string_view name) {
-  // Without its unit and in small letters.
-  const std::size_t bracket = name.find_first_of("[(");
-  if (bracket != std::string_view::npos && bracket > 0) name = name.substr(0, bracket);
-  while (name.ends_with(' ')) name.remove_suffix(1);
-  if (name == "T") return false;  // a temperature
-  std::string plain;
-  for (char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) || (c & 0x80) != 0)
-      plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  static constexpr std::string_view names[] = {
-      "t",          "time",         "times",       "ts",           "timestamp",
-      "timestamps", "datetime",     "dateandtime", "date",         "timedate",
-      "elapsed",    "elapsedtime",  "timeelapsed", "relativetime", "reltime",
-      "abstime",    "absolutetime", "scantime",    "unixtime",     "epoch",
-      "utc",        "zeit",         "zeitstempel", "datum",        "datumuhrzeit",
-      "datumzeit",  "uhrzeit",      "messzeit",    "temps",        "horodatage",
-      "tempo",      "tiempo",       "fecha",       "tijd",         "recordtime",
-      "testtime",   "testtimes",    "totaltime",   "timesec",      "timesecs",
-      "times1",     "logtime",      "timeutc",     "localtime",    "tstamp",
-      "ms",         "seconds",      "sec",         "xvalue"};
-  return std::find(std::begin(names), std::end(names), plain) != std::end(names);
-}
-
 }  // namespace tellegen

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "tellegen/data/binary_sources.h"
+#include "tellegen/data/number_cell.h"
+#include "tellegen/data/time_names.h"
 #include "tellegen/data/time_text.h"
 
 namespace tellegen {
@@ -17,6 +21,7 @@ class LoadedTable final : public TableSource {
     usual_ = false;
     description_ = std::move(description);
     for (LoadedColumn& loaded : loaded_) {
+      leave_out(loaded.values, options.missing);
       columns_.push_back(loaded.column);
       rows_ = std::max(rows_, loaded.values.size());
     }
@@ -52,16 +57,32 @@ class LoadedTable final : public TableSource {
     return block.rows > 0;
   }
 
+  std::vector<std::string> notes() const override {
+    if (left_out_ == 0) return {};
+    return {fmt::format("{} number{} for 'no reading' or 'overload' count as missing", left_out_,
+                        left_out_ == 1 ? "" : "s")};
+  }
+
  private:
+  void leave_out(std::vector<double>& values, const std::string& missing) {
+    double mark = std::numeric_limits<double>::quiet_NaN();
+    read_number(missing, {0, true}, mark);
+    for (double& value : values)
+      if (value == mark || std::abs(value) >= 9.9e37) {
+        value = std::numeric_limits<double>::quiet_NaN();
+        ++left_out_;
+      }
+  }
+
   // Numbers that are points in time, as seconds from the first.
   void read_epoch(const TableOptions& options) {
     LoadedColumn& time = loaded_[static_cast<std::size_t>(time_column_)];
     if (time.values.empty() || !time.column.unit.empty()) return;
-    const Epoch* epoch = options.time_format.empty() ? epoch_of(time.values.front(), time.values.back())
+    const Epoch* epoch = options.time_format.empty() ? epoch_of(time.values, is_date_name(time.column.name))
                                                      : find_epoch(options.time_format);
     if (!epoch) return;
     const double first = time.values.front();
-    origin_ = static_cast<std::int64_t>((first * epoch->nanoseconds * 1e-9 + epoch->origin) * 1e9);
+    origin_ = epoch->point(first);
     for (double& t : time.values) t = (t - first) * (epoch->nanoseconds * 1e-9);
     columns_[static_cast<std::size_t>(time_column_)].is_time = true;
     description_ += fmt::format(", times '{}' as {}", time.column.name, epoch->name);
@@ -69,7 +90,7 @@ class LoadedTable final : public TableSource {
 
   std::vector<LoadedColumn> loaded_;
   std::vector<int> chosen_;
-  std::size_t rows_ = 0, at_ = 0;
+  std::size_t rows_ = 0, at_ = 0, left_out_ = 0;
 };
 
 }  // namespace

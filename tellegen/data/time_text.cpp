@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <tuple>
 
 namespace tellegen {
 namespace {
@@ -111,7 +112,7 @@ bool read_zone(Reader& in, std::int64_t& shift) {
 
 std::optional<std::int64_t> parse_time(std::string_view pattern, std::string_view text) {
   Reader in(text);
-  int year = 1970, month = 1, day_of_month = 1, hour = 0, minute = 0, seconds = 0;
+  int year = 1970, month = 1, day_of_month = 1, days = 0, hour = 0, minute = 0, seconds = 0;
   std::int64_t fraction = 0, shift = 0;
   bool twelve = false, afternoon = false;
   for (std::size_t k = 0; k < pattern.size(); ++k) {
@@ -140,6 +141,9 @@ std::optional<std::int64_t> parse_time(std::string_view pattern, std::string_vie
           break;
         case 'd':
           good = in.number(1, 2, day_of_month) && day_of_month >= 1 && day_of_month <= 31;
+          break;
+        case 'D':
+          good = in.number(1, 5, days);
           break;
         case 'H':
           good = in.number(1, 4, hour);  // time that has passed may be more than a day
@@ -172,11 +176,12 @@ std::optional<std::int64_t> parse_time(std::string_view pattern, std::string_vie
   if (!in.at_end()) return std::nullopt;
   if (twelve) hour = hour % 12 + (afternoon ? 12 : 0);
   if (has_date(pattern) && hour > 24) return std::nullopt;
-  return days_of(year, month, day_of_month) * day +
+  return (days_of(year, month, day_of_month) + days) * day +
          (static_cast<std::int64_t>(hour) * 3600 + minute * 60 + seconds) * second + fraction + shift;
 }
 
-std::optional<std::int64_t> parse_ticks(std::string_view text, double nanoseconds, char decimal) {
+std::optional<std::int64_t> parse_ticks(std::string_view text, double nanoseconds, char decimal,
+                                        std::int64_t zero) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
   std::int64_t whole = 0, fraction = 0;
@@ -193,10 +198,10 @@ std::optional<std::int64_t> parse_ticks(std::string_view text, double nanosecond
     }
   if (at != text.size() || digits == 0) return std::nullopt;
   const auto scale = static_cast<std::int64_t>(nanoseconds);
+  const std::int64_t sign = negative ? -1 : 1;
   std::int64_t value = 0;
-  if (__builtin_mul_overflow(whole, scale, &value)) return std::nullopt;
-  value += static_cast<std::int64_t>(std::llround(static_cast<double>(fraction) * 1e-9 * nanoseconds));
-  return negative ? -value : value;
+  if (__builtin_mul_overflow(sign * whole - zero, scale, &value)) return std::nullopt;
+  return value + sign * std::llround(static_cast<double>(fraction) * 1e-9 * nanoseconds);
 }
 
 bool has_date(std::string_view pattern) { return pattern.find("%d") != pattern.npos; }
@@ -206,7 +211,8 @@ std::vector<std::string> time_patterns(const std::vector<std::string>& cells) {
   // Of two that read the same cells the first is the likelier.
   static constexpr const char* dates[] = {"%Y-%m-%d",  "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%m/%d/%Y",
                                           "%d/%m/%Y",  "%d-%m-%Y", "%d-%b-%Y", "%d %b %Y", "%b %d %Y",
-                                          "%b %d, %Y", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y", "%d-%b-%y"};
+                                          "%b %d, %Y", "%d.%m.%y", "%m/%d/%y", "%d/%m/%y", "%d-%b-%y",
+                                          "%y/%m/%d",  "%y-%m-%d", "%y.%m.%d", "'%y-%m-%d"};
   static constexpr const char* clocks[] = {"%H:%M:%S%z", "%I:%M:%S %p", "%H:%M%z", "%I:%M %p"};
   static const std::vector<std::string> all = [] {
     std::vector<std::string> list;
@@ -215,6 +221,7 @@ std::vector<std::string> time_patterns(const std::vector<std::string>& cells) {
         for (const char* between : {"T", " ", ", "}) list.push_back(std::string(date) + between + clock);
     list.emplace_back("%Y%m%dT%H%M%S%z");
     list.emplace_back("%b %d %H:%M:%S %Y");
+    list.emplace_back("%Dd %H:%M:%S");
     list.insert(list.end(), std::begin(clocks), std::end(clocks));
     list.insert(list.end(), std::begin(dates), std::end(dates));
     return list;
@@ -225,34 +232,86 @@ std::vector<std::string> time_patterns(const std::vector<std::string>& cells) {
     if (std::all_of(cells.begin(), cells.end(),
                     [&](const std::string& cell) { return parse_time(pattern, cell).has_value(); }))
       found.push_back(pattern);
-  // Where day and month are in doubt, times that increase decide.
-  std::stable_sort(found.begin(), found.end(), [&](const std::string& a, const std::string& b) {
-    const auto falls = [&](const std::string& pattern) {
-      int count = 0;
-      for (std::size_t k = 1; k < cells.size(); ++k)
-        count += *parse_time(pattern, cells[k]) < *parse_time(pattern, cells[k - 1]);
-      return count;
-    };
-    return falls(a) < falls(b);
+  // Where day and month are in doubt, times that increase decide, then the shortest span.
+  struct Ranked {
+    std::string pattern;
+    int falls = 0;
+    bool old = false;
+    std::int64_t span = 0;
+  };
+  std::vector<Ranked> ranked;
+  for (const std::string& pattern : found) {
+    Ranked& rank = ranked.emplace_back(Ranked{pattern});
+    std::int64_t before = *parse_time(pattern, cells[0]), least = before, most = before;
+    for (const std::string& cell : cells) {
+      const std::int64_t t = *parse_time(pattern, cell);
+      rank.falls += t < before;
+      least = std::min(least, t);
+      most = std::max(most, t);
+      before = t;
+    }
+    rank.span = most - least;
+    rank.old = pattern.find("%y") != pattern.npos && most < days_of(2010, 1, 1) * day;
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+    return std::tie(a.falls, a.span, a.old) < std::tie(b.falls, b.span, b.old);
   });
+  for (std::size_t k = 0; k < found.size(); ++k) found[k] = ranked[k].pattern;
   return found;
+}
+
+std::vector<std::string> other_orders(const std::vector<std::string>& patterns) {
+  std::vector<std::string> others;
+  for (const std::string& pattern : patterns)
+    if (has_date(pattern) &&
+        pattern.substr(0, pattern.find("%d")) != patterns.front().substr(0, patterns.front().find("%d")))
+      others.push_back(pattern);
+  return others;
 }
 
 namespace {
 
 constexpr double year = 365.2425 * 86400.0;
-// From 2001 to 2100: a record that begins otherwise is one of seconds.
+// Numbers of one unit from 2001 to 2100: a record that begins otherwise is one of seconds.
+constexpr Epoch counted(std::string_view name, double nanoseconds, std::int64_t zero) {
+  const auto at = [&](double years) { return static_cast<double>(zero) + years * year * 1e9 / nanoseconds; };
+  return {name, nanoseconds, zero, at(31.0), at(130.0)};
+}
+constexpr double a_day = 86400e9;
 constexpr Epoch epochs[] = {
-    {"epoch", 1e9, 0.0, 31.0 * year, 130.0 * year},
-    {"epoch-ms", 1e6, 0.0, 31.0e3 * year, 130.0e3 * year},
-    {"epoch-us", 1e3, 0.0, 31.0e6 * year, 130.0e6 * year},
-    {"epoch-ns", 1.0, 0.0, 31.0e9 * year, 130.0e9 * year},
-    {"excel", 86400e9, -25569.0 * 86400.0, 0.0, 0.0},    // days since 1899-12-30
-    {"matlab", 86400e9, -719529.0 * 86400.0, 0.0, 0.0},  // days since the year 0
-    {"labview", 1e9, -2082844800.0, 0.0, 0.0},           // seconds since 1904
+    counted("epoch", 1e9, 0),
+    counted("epoch-ms", 1e6, 0),
+    counted("epoch-us", 1e3, 0),
+    counted("epoch-ns", 1.0, 0),
+    counted("ticks", 100.0, 621'355'968'000'000'000),     // of .NET: 100 ns since the year 1
+    counted("filetime", 100.0, 116'444'736'000'000'000),  // of Windows: 100 ns since 1601
+    counted("excel", a_day, 25569),                       // days since 1899-12-30
+    counted("matlab", a_day, 719529),                     // days since the year 0
+    {"labview", 1e9, 2'082'844'800, 0.0, 0.0},            // seconds since 1904
 };
 
+// Loggers read at whole tenths of a second, which are no short fractions of a day; seconds are short.
+bool are_days(const std::vector<double>& values) {
+  const auto is_whole = [](double value, double tolerance) {
+    return std::abs(value - std::round(value)) < tolerance;
+  };
+  bool long_fractions = false;
+  for (double value : values) {
+    if (!is_whole(value * 864000.0, 0.02)) return false;
+    long_fractions = long_fractions || !is_whole(value * 1e4, 1e-3);
+  }
+  return long_fractions && values.size() >= 4;
+}
+
 }  // namespace
+
+std::optional<std::int64_t> Epoch::point(std::string_view text, char decimal) const {
+  return parse_ticks(text, nanoseconds, decimal, zero);
+}
+
+std::int64_t Epoch::point(double value) const {
+  return std::llround((value - static_cast<double>(zero)) * nanoseconds);
+}
 
 const Epoch* find_epoch(std::string_view name) {
   for (const Epoch& epoch : epochs)
@@ -260,9 +319,18 @@ const Epoch* find_epoch(std::string_view name) {
   return nullptr;
 }
 
-const Epoch* epoch_of(double first, double last) {
+std::string epoch_names() {
+  std::string names;
+  for (const Epoch& epoch : epochs) names += (names.empty() ? "" : ", ") + std::string(epoch.name);
+  return names;
+}
+
+const Epoch* epoch_of(const std::vector<double>& values, bool is_date) {
+  if (values.empty()) return nullptr;
   for (const Epoch& epoch : epochs)
-    if (epoch.most > 0.0 && first >= epoch.least && last <= epoch.most) return &epoch;
+    if (epoch.most > 0.0 && values.front() >= epoch.least && values.back() <= epoch.most &&
+        (epoch.nanoseconds < a_day || is_date || are_days(values)))
+      return &epoch;
   return nullptr;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "tellegen/estimate/reading_check.h"
+#include "tellegen/estimate/sentinels.h"
 #include "tellegen/model/csv_header.h"
 #include "tellegen/model/reading.h"
 
@@ -73,11 +74,16 @@ class DataRows::Reader {
     CsvHeader header(table_->columns(), {file_, table_->header_line()}, faults_, source.columns);
     find_time(header, with_time_column(source).time_column);
     arrival_ = header.find("arrival", {"s", "s", "the arrival"});
+    // What is missing is said when all others have their columns.
+    std::vector<std::pair<std::string, CsvHeader::Wanted>> missing;
     for (const DataFile::Wanted& w : wanted) {
-      const std::string what = fmt::format("{} '{}'", w.what, w.name);
-      columns_.push_back(header.find(w.name, {w.unit, w.unit, what}));
-      if (!columns_.back() && header.missing()) header.no_column(w.name, what);
+      const CsvHeader::Wanted as{w.unit, w.unit, fmt::format("{} '{}'", w.what, w.name)};
+      columns_.push_back(header.find(w.name, as));
+      if (!columns_.back() && header.missing()) missing.emplace_back(w.name, as);
     }
+    for (const auto& [name, as] : missing) header.no_column(name, as);
+    units_ = header.notes();
+    sentinels_.resize(source.table.missing == "none" ? 0 : columns_.size());
     std::vector<int> chosen;
     const auto choose = [&](const std::optional<CsvColumn>& column) {
       if (column) chosen.push_back(column->at);
@@ -100,9 +106,10 @@ class DataRows::Reader {
       if (at_ == block_.rows && !next_block()) break;
       const std::size_t r = at_++;
       std::size_t c = 0;
-      const auto number = [&](const std::optional<CsvColumn>& column) {
+      const auto number = [&](const std::optional<CsvColumn>& column, SentinelFinder* sentinel = nullptr) {
         if (!column) return no_number;
         const double value = block_.columns[c++][r];
+        if (sentinel) sentinel->add(value, block_.lines[r]);
         return std::isfinite(value) ? column->si(value) : no_number;
       };
       row.line = block_.lines[r];
@@ -110,7 +117,8 @@ class DataRows::Reader {
       row.arrival = arrival_ ? number(arrival_) : row.t;
       if (std::isnan(row.arrival)) row.arrival = row.t;
       row.values.resize(columns_.size());
-      for (std::size_t k = 0; k < columns_.size(); ++k) row.values[k] = number(columns_[k]);
+      for (std::size_t k = 0; k < columns_.size(); ++k)
+        row.values[k] = number(columns_[k], sentinels_.empty() ? nullptr : &sentinels_[k]);
       if (time_) check_time(row);
       ++rows_;
       // What is wrong is collected: rows are read on, and none is given any more.
@@ -123,6 +131,7 @@ class DataRows::Reader {
       if (wrong.count > 1) wrong.details.push_back(fmt::format("and {} more rows like it", wrong.count - 1));
       faults_.add({file_, wrong.line}, "T592", wrong.message, wrong.details);
     }
+    find_sentinels();
     faults_.throw_if_any();
     return false;
   }
@@ -130,6 +139,11 @@ class DataRows::Reader {
   std::vector<std::string> remarks() const {
     std::vector<std::string> remarks;
     if (!table_->usual()) remarks.push_back("read as: " + table_->description());
+    if (!units_.empty())
+      remarks.push_back(
+          fmt::format("units from the names of columns: {}; --columns \"NAME=COLUMN [UNIT]\" "
+                      "states another",
+                      fmt::join(units_, ", ")));
     for (std::string& note : table_->notes()) remarks.push_back(std::move(note));
     if (same_time_ > 0)
       remarks.push_back(fmt::format(
@@ -156,12 +170,12 @@ class DataRows::Reader {
       if (!time_ && !header.missing()) return;
     }
     if (column < 0) column = table_->time_column();
-    if (column < 0) return header.no_column("time", "the time");
+    if (column < 0) return header.no_column("time", wanted);
     const TableColumn& found = table_->columns()[static_cast<std::size_t>(column)];
     if (found.is_time)
       time_ = CsvColumn{column, found.name, ""};
     else if (!time_)
-      time_ = header.at(static_cast<std::size_t>(column), wanted);
+      time_ = header.at(static_cast<std::size_t>(column), wanted, stated_unit(asked).unit);
   }
 
   bool next_block() {
@@ -173,6 +187,19 @@ class DataRows::Reader {
     }
     block_.rows = 0;
     return false;
+  }
+
+  void find_sentinels() {
+    for (std::size_t k = 0; k < sentinels_.size(); ++k) {
+      const SentinelFinder& s = sentinels_[k];
+      if (!s.found()) continue;
+      faults_.add(
+          {file_, s.line()}, "T594",
+          fmt::format("{} in column '{}' does not look like a reading", s.value(), columns_[k]->name),
+          {fmt::format("{} such cell{}; the others are from {:.6g} to {:.6g}", s.count(),
+                       s.count() == 1 ? "" : "s", s.lowest(), s.highest()),
+           fmt::format("--missing {} leaves them out; --missing none takes them as they are", s.value())});
+    }
   }
 
   struct Wrong {
@@ -220,6 +247,8 @@ class DataRows::Reader {
   double same_at_ = 0.0;
   FaultList faults_;
   std::vector<Wrong> wrong_;
+  std::vector<SentinelFinder> sentinels_;  // of each of columns_
+  std::vector<std::string> units_;         // that were taken from names of columns
   std::optional<CsvColumn> time_, arrival_;
   std::vector<std::optional<CsvColumn>> columns_;
   double last_ = -std::numeric_limits<double>::infinity();

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tellegen/estimate/record.h"
+#include "tellegen/estimate/sentinels.h"
 #include "tellegen/model/csv_header.h"
 #include "tellegen/model/units.h"
 
@@ -22,30 +23,6 @@ CsvColumn column_at(const DataSurvey& survey, std::size_t k, const std::string& 
   std::vector<TableColumn> all;
   for (const SurveyedColumn& c : survey.columns) all.push_back(c.column);
   return CsvHeader(all, {}, faults).at(k, {unit, "", ""}).value_or(CsvColumn{-1, "", ""});
-}
-
-std::string small(std::string_view text) {
-  std::string found;
-  for (char c : text)
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      found += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return found;
-}
-
-// How much two names have in common: the letters of the one in the order of the other.
-double likeness(std::string_view a, std::string_view b) {
-  const std::string x = small(a), y = small(b);
-  if (x.empty() || y.empty()) return 0.0;
-  std::vector<std::size_t> row(y.size() + 1, 0);
-  for (char c : x) {
-    std::size_t diagonal = 0;
-    for (std::size_t k = 0; k < y.size(); ++k) {
-      const std::size_t above = row[k + 1];
-      row[k + 1] = c == y[k] ? diagonal + 1 : std::max(row[k + 1], row[k]);
-      diagonal = above;
-    }
-  }
-  return 2.0 * static_cast<double>(row.back()) / static_cast<double>(x.size() + y.size());
 }
 
 class Survey {
@@ -101,6 +78,7 @@ class Survey {
       if (texts_[k].empty()) chosen.push_back(static_cast<int>(k));
     }
     runs_.assign(survey_.columns.size(), {});
+    sentinels_.assign(survey_.columns.size(), {});
     for (std::size_t k = 0; k < survey_.columns.size(); ++k) {
       SurveyedColumn& c = survey_.columns[k];
       FaultList none;
@@ -138,12 +116,21 @@ class Survey {
         const bool drawn = static_cast<std::size_t>(survey_.rows - 1) % stride == 0;
         if (drawn) survey_.times.push_back(t);
         for (std::size_t k = 0; k < chosen.size(); ++k)
+          if (chosen[k] != survey_.time_column)
+            sentinels_[static_cast<std::size_t>(chosen[k])].add(block.columns[k][r], block.lines[r]);
+        for (std::size_t k = 0; k < chosen.size(); ++k)
           see(static_cast<std::size_t>(chosen[k]), t, block.columns[k][r], drawn);
         if (survey_.times.size() >= most_points) thin(), stride *= 2;
       }
     survey_.base.interval = finder.interval();
     for (const auto& [before, t] : steps_) survey_.base.add(before, t);
     survey_.notes = table->notes();
+    for (std::size_t k = 0; k < sentinels_.size(); ++k)
+      if (const SentinelFinder& s = sentinels_[k]; s.found() && source_.table.missing != "none")
+        survey_.notes.push_back(
+            fmt::format("{} in column '{}' (line {}, {} of them) does not look like a reading: --missing {} "
+                        "leaves it out",
+                        s.value(), survey_.columns[k].column.name, s.line(), s.count(), s.value()));
     survey_.origin = table->origin();
     for (SurveyedColumn& c : survey_.columns)
       if (c.readings > 0) c.mean /= static_cast<double>(c.readings);
@@ -183,6 +170,7 @@ class Survey {
   DataSurvey survey_;
   std::vector<std::string> texts_;  // per column: a cell that is no number
   std::vector<Stretch> runs_;
+  std::vector<SentinelFinder> sentinels_;
   std::vector<std::pair<double, double>> steps_;
 };
 
@@ -244,6 +232,8 @@ std::vector<ColumnProposal> propose_columns(const Model& model, const DataSurvey
         const std::string& unit = wish.proposal.unit;
         const CsvColumn column = column_at(survey, k, unit);
         if (column.at < 0) continue;  // in another unit
+        if (!unit.empty() && !c.unit.empty() && !units().convertible(header_unit(c.unit, unit), unit))
+          continue;
         const bool same_unit = !c.unit.empty() && !unit.empty();
         const CsvColumn taken_as{column.at, column.name, c.unit.empty() ? unit : column.unit};
         double score = likeness(wish.proposal.name, c.column.name) + (same_unit ? 0.5 : 0.0);

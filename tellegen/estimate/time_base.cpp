@@ -8,6 +8,11 @@
 #include <cstdlib>
 
 namespace tellegen {
+namespace {
+
+constexpr double absurd_gap = 1e5;  // intervals
+
+}  // namespace
 
 void IntervalFinder::add(double t) {
   if (count_ == 0)
@@ -81,6 +86,11 @@ std::vector<std::string> TimeBase::remarks() const {
     remarks.push_back(
         fmt::format("{} gap{} between rows, the longest {} after t = {:.6g} s; rows come every {}", gaps,
                     gaps == 1 ? "" : "s", seconds_text(longest), longest_at, seconds_text(interval)));
+  if (gaps > 0 && longest > absurd_gap * interval)
+    remarks.push_back(
+        fmt::format("a gap of {:.2g} intervals: are the times read as they are written? "
+                    "--time-format says how",
+                    longest / interval));
   if (jitter > 1e-3 * interval)
     remarks.push_back(fmt::format("rows come every {} with a jitter of up to {}", seconds_text(interval),
                                   seconds_text(jitter)));

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "tellegen/model/units.h"
 
 namespace tellegen {
@@ -10,51 +13,41 @@ double CsvColumn::si(double value) const { return unit.empty() ? value : units()
 
 namespace {
 
-// What loggers write, and what UDUNITS knows.
-constexpr std::pair<std::string_view, std::string_view> written_units[] = {
-    {"°C", "degC"},         {"° C", "degC"},    {"deg C", "degC"}, {"degree C", "degC"}, {"grad C", "degC"},
-    {"celsius", "degC"},    {"℃", "degC"},      {"grd c", "degC"}, {"°F", "degF"},       {"deg F", "degF"},
-    {"fahrenheit", "degF"}, {"kelvin", "K"},    {"Ω", "ohm"},      {"Ω", "ohm"},         {"ohms", "ohm"},
-    {"mΩ", "mohm"},         {"kΩ", "kohm"},     {"mohms", "mohm"}, {"volts", "V"},       {"volt", "V"},
-    {"vdc", "V"},           {"vac", "V"},       {"amps", "A"},     {"amp", "A"},         {"amperes", "A"},
-    {"adc", "A"},           {"watts", "W"},     {"watt", "W"},     {"sec", "s"},         {"secs", "s"},
-    {"second", "s"},        {"seconds", "s"},   {"sek", "s"},      {"msec", "ms"},       {"usec", "us"},
-    {"µs", "us"},           {"μs", "us"},       {"mins", "min"},   {"minutes", "min"},   {"hrs", "h"},
-    {"hours", "h"},         {"std", "h"},       {"rpm", "rpm"},    {"1/min", "rpm"},     {"u/min", "rpm"},
-    {"min-1", "rpm"},       {"min^-1", "rpm"},  {"°", "deg"},      {"m/s²", "m/s2"},     {"m³/s", "m3/s"},
-    {"m³/h", "m3/h"},       {"l/min", "l/min"}, {"lpm", "l/min"},  {"mm²", "mm2"},       {"µV", "uV"},
-    {"µA", "uA"},           {"µm", "um"},       {"barg", "bar"},   {"bara", "bar"},      {"W/m²", "W/m2"}};
+// But for blanks and capitals.
+std::string folded(std::string_view text) {
+  std::string found;
+  for (char c : text)
+    if (c != ' ' && c != '\t') found += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return found;
+}
 
-std::string small_letters(std::string_view text) {
-  std::string small(text);
-  for (char& c : small)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return small;
+std::string letters_of(std::string_view text) {
+  std::string found;
+  for (char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      found += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return found;
+}
+
+std::string states_unit(const std::string& name, const std::string& column, const std::string& unit) {
+  return fmt::format("--columns \"{}={} [{}]\" states the unit of the column", name, column, unit);
 }
 
 }  // namespace
 
-std::string header_unit(std::string_view text, std::string_view expected) {
-  const auto fits = [&](std::string_view unit) {
-    return units().known(unit) && (expected.empty() || units().convertible(unit, expected));
-  };
-  // C is a coulomb, F a farad, and neither a temperature.
-  if (!expected.empty() && units().convertible("K", expected)) {
-    if (text == "C") return "degC";
-    if (text == "F") return "degF";
+double likeness(std::string_view a, std::string_view b) {
+  const std::string x = letters_of(a), y = letters_of(b);
+  if (x.empty() || y.empty()) return 0.0;
+  std::vector<std::size_t> row(y.size() + 1, 0);
+  for (char c : x) {
+    std::size_t diagonal = 0;
+    for (std::size_t k = 0; k < y.size(); ++k) {
+      const std::size_t above = row[k + 1];
+      row[k + 1] = c == y[k] ? diagonal + 1 : std::max(row[k + 1], row[k]);
+      diagonal = above;
+    }
   }
-  const bool ascii =
-      text.find_first_of("\xC2\xC3\xCE\xE2") == text.npos;  // "°C" is known, and degC what people know
-  if (ascii && fits(text)) return std::string(text);
-  for (const auto& [written, unit] : written_units)
-    if (text == written || small_letters(text) == small_letters(written)) return std::string(unit);
-  if (const std::string small = small_letters(text); !units().known(text) && fits(small)) return small;
-  return std::string(text);
-}
-
-bool is_header_unit(std::string_view text) {
-  if (text.empty() || text.find_first_not_of("0123456789.+- ") == text.npos) return false;
-  return units().known(header_unit(text, ""));
+  return 2.0 * static_cast<double>(row.back()) / static_cast<double>(x.size() + y.size());
 }
 
 ModelError to_model_error(const TableError& error, const std::string& file) {
@@ -67,7 +60,7 @@ ModelError to_model_error(const TableError& error, const std::string& file) {
 
 CsvHeader::Cell CsvHeader::cell(const TableColumn& column) {
   const std::string_view text = column.name;
-  Cell cell{std::string(text), std::string(text), {}, false, false};
+  Cell cell{std::string(text), std::string(text), {}, false, {}, false};
   const auto name_before = [&](std::size_t at) {
     std::string_view name = text.substr(0, at);
     while (!name.empty() && (name.back() == ' ' || name.back() == '\t')) name.remove_suffix(1);
@@ -81,18 +74,11 @@ CsvHeader::Cell CsvHeader::cell(const TableColumn& column) {
     cell.square = open == '[';
     break;
   }
-  for (std::string_view between : {" / ", " in "}) {
-    const std::size_t at = text.rfind(between);
-    if (cell.unit || at == std::string_view::npos || at == 0) continue;
-    const std::string_view unit = text.substr(at + between.size());
-    if (!is_header_unit(unit)) continue;
-    cell.name = name_before(at);
-    cell.unit = std::string(unit);
-  }
   if (!column.unit.empty()) {
     cell.unit = column.unit;
     cell.square = true;
   }
+  if (!cell.square) cell.cuts = name_and_unit(text);
   return cell;
 }
 
@@ -101,42 +87,44 @@ CsvHeader::CsvHeader(const std::vector<TableColumn>& table, Place place, FaultLi
   for (const TableColumn& column : table) cells_.push_back(cell(column));
 }
 
-// The column that the user named.
+// The columns that a text names: as it stands, without its unit, or but for blanks and capitals.
+std::vector<std::size_t> CsvHeader::matches(const std::string& column, const Wanted& wanted) const {
+  const auto is = [&](const Cell& cell, int way) {
+    const auto cut = [&](const NameAndUnit& c) {
+      return folded(c.name) == folded(column) && judge(c, wanted.expected) == LooseUnit::unit;
+    };
+    return way == 0   ? cell.text == column
+           : way == 1 ? cell.name == column
+           : way == 2 ? folded(cell.text) == folded(column) || folded(cell.name) == folded(column)
+                      : std::any_of(cell.cuts.begin(), cell.cuts.end(), cut);
+  };
+  std::vector<std::size_t> found;
+  for (int way = 0; way < 4 && found.empty(); ++way)
+    for (std::size_t k = 0; k < cells_.size(); ++k)
+      if (is(cells_[k], way)) found.push_back(k);
+  return found;
+}
+
+// The column that the user named, where it says so with its unit.
 std::optional<CsvColumn> CsvHeader::named(const ColumnName& entry, const Wanted& wanted) {
   missing_ = false;
-  const auto plain = [](std::string_view text) {
-    std::string found;
-    for (char c : small_letters(text))
-      if (c != ' ' && c != '\t') found += c;
-    return found;
-  };
-  // As it stands, without its unit, or but for blanks and capitals.
-  const auto fits = [&](const Cell& cell, int way) {
-    return way == 0   ? cell.text == entry.column
-           : way == 1 ? cell.name == entry.column
-                      : plain(cell.text) == plain(entry.column) || plain(cell.name) == plain(entry.column);
-  };
-  for (int way = 0; way < 3; ++way) {
-    std::vector<std::size_t> found;
-    for (std::size_t k = 0; k < cells_.size(); ++k)
-      if (fits(cells_[k], way)) found.push_back(k);
-    if (found.size() > 1) {
-      faults_.add(place_, "T591", fmt::format("two columns '{}' for {}", entry.column, wanted.what),
-                  {fmt::format("columns {} and {}", found[0] + 1, found[1] + 1)});
-      return std::nullopt;
-    }
-    if (found.size() == 1) {
-      cells_[found[0]].taken = true;
-      return at(found[0], wanted);
-    }
+  std::string stated;
+  std::vector<std::size_t> found = matches(entry.column, wanted);
+  if (found.empty()) {
+    const NameAndUnit said = stated_unit(entry.column);
+    if (!said.unit.empty()) found = matches(said.name, wanted), stated = said.unit;
   }
+  if (found.size() > 1) {
+    faults_.add(place_, "T591", fmt::format("two columns '{}' for {}", entry.column, wanted.what),
+                {fmt::format("columns {} and {}", found[0] + 1, found[1] + 1)});
+    return std::nullopt;
+  }
+  const NameAndUnit numbered = stated_unit(entry.column);
+  for (std::size_t k = 0; found.empty() && k < cells_.size(); ++k)
+    if (numbered.name == std::to_string(k + 1)) found.push_back(k), stated = numbered.unit;
+  if (found.size() == 1) return at(found[0], wanted, stated);
   std::vector<std::string> texts;
   for (const Cell& cell : cells_) texts.push_back(cell.text);
-  for (std::size_t k = 0; k < cells_.size(); ++k)
-    if (entry.column == std::to_string(k + 1)) {  // by its number
-      cells_[k].taken = true;
-      return at(k, wanted);
-    }
   faults_.add(place_, "T591", fmt::format("no column '{}' for {}", entry.column, wanted.what),
               {did_you_mean(entry.column, texts), "columns: " + joined(texts)});
   return std::nullopt;
@@ -162,6 +150,12 @@ std::optional<CsvColumn> CsvHeader::find(std::string_view name, const Wanted& wa
         found.push_back({at, cell.text, suffix});
       else if (units().known(suffix))
         wrong = cell.text;
+    } else {
+      for (const NameAndUnit& cut : cell.cuts)
+        if (cut.name == name && judge(cut, unit) == LooseUnit::unit) {
+          found.push_back({at, cell.text, cut.unit});
+          break;
+        }
     }
   }
   missing_ = found.empty() && wrong.empty();
@@ -173,40 +167,110 @@ std::optional<CsvColumn> CsvHeader::find(std::string_view name, const Wanted& wa
   if (found.empty()) {
     if (!wrong.empty() && what != "the arrival")
       faults_.add(place_, "T593", fmt::format("the unit of column '{}' does not convert", wrong),
-                  {fmt::format("{} is in {}", what, unit)});
+                  {fmt::format("{} is in {}", what, unit), states_unit(std::string(name), wrong, unit)});
     return std::nullopt;
   }
-  cells_[static_cast<std::size_t>(found.front().at)].taken = true;
-  return checked(std::move(found.front()), wanted);
+  const auto place = static_cast<std::size_t>(found.front().at);
+  cells_[place].taken = true;
+  const Cell& cell = cells_[place];
+  const std::string text = found.front().unit;
+  auto column = checked(std::move(found.front()), wanted);
+  if (column && (cell.text != name || cell.square)) note(cell, text, cell.unit && *cell.unit == text, wanted);
+  return column;
 }
 
-std::optional<CsvColumn> CsvHeader::at(std::size_t column, const Wanted& wanted) {
+std::optional<CsvColumn> CsvHeader::find_text(std::string_view text, const Wanted& wanted) {
+  missing_ = false;
+  const auto is = [&](const Cell& cell) { return cell.text == text; };
+  const auto found = std::find_if(cells_.begin(), cells_.end(), is);
+  if (found == cells_.end() || std::count_if(cells_.begin(), cells_.end(), is) > 1) return find(text, wanted);
+  return at(static_cast<std::size_t>(found - cells_.begin()), wanted);
+}
+
+std::optional<CsvColumn> CsvHeader::at(std::size_t column, const Wanted& wanted, const std::string& stated) {
   Cell& cell = cells_[column];
   cell.taken = true;
+  const int place = static_cast<int>(column);
   // What stands in round brackets may be part of a name.
-  const bool has_unit = cell.unit && (cell.square || is_header_unit(*cell.unit));
-  return checked({static_cast<int>(column), cell.text, has_unit ? *cell.unit : wanted.bare}, wanted);
+  const bool has_unit = cell.has_unit();
+  if (stated.empty() && !has_unit)
+    if (auto found = loose(column, wanted)) return found->at < 0 ? std::nullopt : std::move(found);
+  const std::string unit = !stated.empty() ? stated : has_unit ? *cell.unit : wanted.bare;
+  auto found = checked({place, cell.text, unit}, wanted);
+  if (found && (has_unit || !stated.empty())) note(cell, unit, true, wanted);
+  return found;
+}
+
+// A unit that stands beside the name without brackets; `at` -1: a fault was reported.
+std::optional<CsvColumn> CsvHeader::loose(std::size_t column, const Wanted& wanted) {
+  const Cell& cell = cells_[column];
+  const NameAndUnit* other = nullptr;
+  const auto fault = [&](const std::string& message, const std::string& example) {
+    faults_.add(
+        place_, "T593", message,
+        {fmt::format("{} is in {}", wanted.what, wanted.expected), states_unit("NAME", cell.text, example)});
+    return CsvColumn{-1, "", ""};
+  };
+  for (const NameAndUnit& cut : cell.cuts) {
+    const LooseUnit is = judge(cut, wanted.expected);
+    if (is == LooseUnit::ambiguous && header_unit(cut.unit, wanted.expected) != wanted.bare)
+      return fault(fmt::format("'{}' of column '{}' may be a unit or part of its name", cut.unit, cell.text),
+                   header_unit(cut.unit, wanted.expected));
+    if (is == LooseUnit::other && !other) other = &cut;
+    if (is != LooseUnit::unit) continue;
+    auto found = checked({static_cast<int>(column), cell.text, cut.unit}, wanted);
+    if (found) note(cell, cut.unit, false, wanted);
+    return found;
+  }
+  if (other)
+    return fault(fmt::format("the unit '{}' of column '{}' does not convert", other->unit, cell.text),
+                 wanted.expected);
+  return std::nullopt;
+}
+
+// A unit without brackets where it changes a number; revolutions, which 1/min and Hz do not say.
+void CsvHeader::note(const Cell& cell, const std::string& text, bool bracketed, const Wanted& wanted) {
+  const std::string unit = header_unit(text, wanted.expected);
+  const bool plain = bracketed ? text == unit || !units().convertible(text, unit) || same_unit(text, unit)
+                               : same_unit(unit, wanted.bare);
+  if (!plain) notes_.push_back(fmt::format("'{}' in {}", cell.text, unit));
 }
 
 std::string CsvHeader::unit_of(std::size_t column) const {
   const Cell& cell = cells_[column];
-  return cell.unit && (cell.square || is_header_unit(*cell.unit)) ? header_unit(*cell.unit, "") : "";
+  if (cell.has_unit()) return header_unit(*cell.unit, "");
+  for (const NameAndUnit& cut : cell.cuts)
+    if (judge(cut, "") == LooseUnit::unit) return header_unit(cut.unit, "");
+  return "";
 }
 
-void CsvHeader::no_column(const std::string& name, const std::string& what) {
+// Whether a column may be what is wanted, by its unit.
+bool CsvHeader::fits(const Cell& cell, const Wanted& wanted) const {
+  if (wanted.expected.empty()) return true;
+  if (cell.has_unit()) return units().convertible(header_unit(*cell.unit, wanted.expected), wanted.expected);
+  return std::none_of(cell.cuts.begin(), cell.cuts.end(), [&](const NameAndUnit& cut) {
+    return judge(cut, "") == LooseUnit::unit && judge(cut, wanted.expected) != LooseUnit::unit;
+  });
+}
+
+void CsvHeader::no_column(const std::string& name, const Wanted& wanted) {
   std::vector<std::string> names, shown;
-  for (const Cell& cell : cells_) {
-    if (!cell.taken) names.push_back(cell.name);
+  Cell* likely = nullptr;
+  double best = 0.0;
+  for (Cell& cell : cells_) {
     if (shown.size() < 12) shown.push_back(cell.text);
+    if (cell.taken || !fits(cell, wanted)) continue;
+    names.push_back(cell.name);
+    // A unit that fits says more than none.
+    const double score = likeness(name, cell.text) + (cell.has_unit() ? 1.0 : 0.0);
+    if (!likely || score > best) likely = &cell, best = score;
   }
-  // An example of the option, with a column that nobody has taken yet.
   std::string example = "--columns \"" + name + "=...\" names it";
-  for (const Cell& cell : cells_)
-    if (!cell.taken) {
-      example = fmt::format("--columns \"{}={}\" would take that column", name, cell.text);
-      break;
-    }
-  faults_.add(place_, "T591", fmt::format("no column for {}", what),
+  if (likely) {
+    example = fmt::format("--columns \"{}={}\" would take that column", name, likely->text);
+    likely->taken = true;  // proposed once
+  }
+  faults_.add(place_, "T591", fmt::format("no column for {}", wanted.what),
               {did_you_mean(name, names),
                "columns: " + joined(shown) + (cells_.size() > shown.size() ? ", ..." : ""), example});
 }

@@ -158,7 +158,7 @@ bool TableReader::columns_of_rows(const Source& source, const Value& value, cons
                         const CsvHeader::Wanted& as) {
     std::optional<CsvColumn> column;
     if (asked)
-      column = header.find(*asked, as);
+      column = header.find_text(*asked, as);
     else if (otherwise < header.size())
       column = header.at(otherwise, as);
     if (!column) {

@@ -12,9 +12,9 @@
 namespace tellegen {
 namespace {
 
-using Keys = std::vector<std::string>;
+using KeyPath = std::vector<std::string>;
 
-const Value* value_under(const Document& document, const Keys& keys) {
+const Value* value_under(const Document& document, const KeyPath& keys) {
   const Value* value = &document.root();
   for (const std::string& key : keys)
     if (!(value = value->is_table() ? value->find(key) : nullptr)) return nullptr;
@@ -65,7 +65,7 @@ std::string rewritten(std::string_view old, const Value& value, double si, std::
 }
 
 struct Written {
-  Keys keys;
+  KeyPath keys;
   std::string bare_unit;
 };
 // Where a parameter's value stands in the file, or would stand.
@@ -86,7 +86,7 @@ Written place_of(const Document& document, const ModelParameter& parameter) {
                     {"make it a parameter of this file: [parameters], or beside 'model' of its subsystem"}});
 }
 
-void replace(std::string& text, const Keys& keys, const std::string& by) {
+void replace(std::string& text, const KeyPath& keys, const std::string& by) {
   const auto span = find_value(text, keys);
   text.replace(span->first, span->last - span->first, by);
 }
@@ -115,11 +115,11 @@ std::string points_text(const std::vector<double>& x, std::span<const double> va
 void rewrite_table(std::string& text, const Model& model, const ParameterTable& table,
                    std::span<const double> values) {
   const Document document(text, model.file.string());
-  Keys keys{"tables", table.name};
+  KeyPath keys{"tables", table.name};
   if (const auto dot = table.name.find('.'); dot != std::string::npos)
     keys = {"components", table.name.substr(0, dot), table.name.substr(dot + 1)};
   const auto under = [&](const char* key) {
-    Keys all = keys;
+    KeyPath all = keys;
     all.emplace_back(key);
     return all;
   };
@@ -164,12 +164,12 @@ std::string deviation_text(double si, const std::string& unit) {
 void replace_start(std::string& text, const Model& model, const ModelParameter& parameter, double number,
                    double deviation) {
   const std::string& name = parameter.name;
-  std::vector<Keys> places{{"unknowns", name}};
+  std::vector<KeyPath> places{{"unknowns", name}};
   if (const auto dot = name.find('.'); dot != std::string::npos)
     places.push_back({"unknowns", name.substr(0, dot), name.substr(dot + 1)});
-  for (const Keys& entry : places) {
+  for (const KeyPath& entry : places) {
     const auto under = [&](const char* key) {
-      Keys keys = entry;
+      KeyPath keys = entry;
       keys.emplace_back(key);
       return keys;
     };
@@ -233,7 +233,7 @@ std::string with_numbers(std::string_view given, const Model& model, std::span<c
       continue;
     }
     // A default, or a value that a subsystem's file has: now it is given.
-    const Keys table(written.keys.begin(), written.keys.end() - 1);
+    const KeyPath table(written.keys.begin(), written.keys.end() - 1);
     const auto room = find_room(text, table);
     const std::string number =
         parameter.unit.empty() || parameter.unit == "1"

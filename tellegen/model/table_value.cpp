@@ -127,7 +127,7 @@ std::shared_ptr<const Table> TableReader::read_line(const Source& source, const 
         if (asked.empty() && otherwise < header.size() && data->is_time[otherwise])
           return std::optional<CsvColumn>({static_cast<int>(otherwise), header.text(otherwise), ""});
         if (asked.empty() && otherwise < header.size()) return header.at(otherwise, as);
-        auto found = header.find(asked, as);
+        auto found = header.find_text(asked, as);
         if (header.missing())
           source.fault(value.find(key) ? *value.find(key) : value, "T182",
                        asked.empty()
