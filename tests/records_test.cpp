@@ -204,6 +204,19 @@ TEST_F(Records, the_time_is_the_column_that_is_named_so_and_a_guess_is_said) {
   EXPECT_NE(guessed.out.find("times 'Rec#', a column that increases"), std::string::npos) << guessed.out;
 }
 
+TEST_F(Records, times_are_proposed_to_nobody_and_an_absurd_gap_is_said) {
+  std::string text = "#,Date Time,\"Temp, °C (S/N: 1)\",Loss\n";
+  for (int k = 0; k < 20; ++k)
+    text += fmt::format("{},03/{:02}/2026 10:00:{:02},20.5,1\n", k, k < 10 ? 1 : 9, k);
+  put(folder / "gap.csv", text);
+  const Ran missing = run_program({"calibrate", plain_model(), "--data", path("gap.csv"), "--json"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_NE(missing.out.find("T_h=Temp, °C (S/N: 1)"), std::string::npos) << missing.out;
+  EXPECT_EQ(missing.out.find("=Date Time"), std::string::npos) << missing.out;
+  const Ran survey = run_program({"data", path("gap.csv")});
+  EXPECT_NE(survey.out.find("a gap of 6.9e+05 intervals"), std::string::npos) << survey.out;
+}
+
 TEST_F(Records, a_number_that_stands_for_no_reading_is_a_fault_until_it_is_named) {
   const std::string model = plain_model();
   std::string text = "time,T_h,P,amb\n";

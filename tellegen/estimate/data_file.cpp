@@ -81,6 +81,8 @@ class DataRows::Reader {
       columns_.push_back(header.find(w.name, as));
       if (!columns_.back() && header.missing()) missing.emplace_back(w.name, as);
     }
+    for (std::size_t k = 0; k < table_->columns().size(); ++k)
+      if (table_->columns()[k].is_time) header.take(k);
     for (const auto& [name, as] : missing) header.no_column(name, as);
     units_ = header.notes();
     sentinels_.resize(source.table.missing == "none" ? 0 : columns_.size());

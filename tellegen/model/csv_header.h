@@ -47,7 +47,8 @@ class CsvHeader {
   // The unit that the header gives a column, as the program knows it; empty: none.
   std::string unit_of(std::size_t column) const;
 
-  bool missing() const { return missing_; }  // the last find() saw nothing of the kind
+  bool missing() const { return missing_; }                       // the last find() saw nothing of the kind
+  void take(std::size_t column) { cells_[column].taken = true; }  // it is proposed to nobody
   // Reports T591: the column is missing. The example that it gives is a column that would do.
   void no_column(const std::string& name, const Wanted& wanted);
   // Which units were taken from something else than brackets: "'I/mA' in mA".
