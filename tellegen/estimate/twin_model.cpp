@@ -388,7 +388,7 @@ void TwinModel::build_program(bool compile) {
   for (std::size_t p = 0; p < form.values.size(); ++p)
     batch_->uniform(static_cast<std::int32_t>(parameters + p)) = form.values[p];
   // A compiler takes longer over many formulas than all steps of a record.
-  if (compile && n + m <= compiled_states)
+  if (compile && n + m <= compiled_states && !batch_->has_large_tables())
     if (const auto code = compile_c(batch_->c_source("twin"))) batch_->use(code, "twin");
   batch_->run(0, nullptr);
   // Slopes of readings that are constant are found here, once.

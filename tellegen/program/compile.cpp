@@ -23,8 +23,7 @@ namespace {
 // No contraction and no reassociation: the same answer as the interpreter and as every other machine.
 constexpr std::array flags = {
     "-std=c99", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-w"};
-constexpr std::size_t large =
-    100'000;  // bytes: thousands of statements without a loop, to optimise which is slow
+constexpr std::size_t large = 100'000;  // bytes: thousands of statements without a loop, slow to optimise
 const char* level(std::string_view source) { return source.size() < large ? "-O3" : "-O1"; }
 
 // Measured with GCC 12: register allocation is worse than linear.

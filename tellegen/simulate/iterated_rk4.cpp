@@ -39,14 +39,16 @@ class IteratedRk4 : public Integrator {
     batch_.allocate();
     statistics_.unknowns = static_cast<std::int64_t>(states_ + unknowns_);
     statistics_.executor = "minimal form, interpreted";
-    if (minimal_.problem.options.compile) {
+    if (minimal_.problem.options.compile && !batch_.has_large_tables()) {
       const std::string source = batch_.c_source("rk4");
       load(compile_c(source, seconds_of_interpreting(source, steps_to_come(minimal_.problem))));
     }
     begin();
   }
 
-  void compile(double interpreting) override { load(compile_c(batch_.c_source("rk4"), interpreting)); }
+  void compile(double interpreting) override {
+    if (!batch_.has_large_tables()) load(compile_c(batch_.c_source("rk4"), interpreting));
+  }
   void load(const std::shared_ptr<const CompiledCode>& code) {
     if (!code) return;
     batch_.use(code, "rk4");
