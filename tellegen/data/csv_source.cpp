@@ -24,9 +24,6 @@ constexpr std::size_t columns_shown = 3;  // with wrong cells, one fault each
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t one_day = std::int64_t{86400} * 1'000'000'000;
 
-// Voltmeters write 9.9e37, oscilloscopes 1e38 where they have no reading.
-bool is_overload(double value) { return std::abs(value) >= 9.9e37; }
-
 std::string_view line_text(std::string_view line) {
   while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
   return line.substr(0, 80);

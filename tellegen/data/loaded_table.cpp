@@ -68,7 +68,7 @@ class LoadedTable final : public TableSource {
     double mark = std::numeric_limits<double>::quiet_NaN();
     read_number(missing, {0, true}, mark);
     for (double& value : values)
-      if (value == mark || std::abs(value) >= 9.9e37) {
+      if (value == mark || is_overload(value)) {
         value = std::numeric_limits<double>::quiet_NaN();
         ++left_out_;
       }

@@ -5,6 +5,7 @@
 //   19.98 °C                         with its unit
 #pragma once
 
+#include <cmath>
 #include <string_view>
 
 namespace tellegen {
@@ -16,6 +17,9 @@ struct NumberStyle {
 
 // Whether the cell is a number, without a unit.
 bool read_number(std::string_view cell, const NumberStyle& style, double& value);
+
+// Voltmeters write 9.9e37, oscilloscopes 1e38 where they have no reading.
+inline bool is_overload(double value) { return std::abs(value) >= 9.9e37; }
 
 // What a sign within a number says: both signs occur, or one twice (certain); one with three digits behind it
 // (either: 1,234 may be 1.234).

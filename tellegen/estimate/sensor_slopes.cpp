@@ -331,10 +331,7 @@ RunDerivatives SensorRun::derivatives(std::span<const double> numbers) {
   if (again_ && again_->restart(numbers)) {
     RunDerivatives run = again_->run();
     interpreted_seconds_ += run.loop_seconds;
-    if (simulation_.compile && interpreted_seconds_ > look_again_) {
-      again_->compile(interpreted_seconds_);
-      look_again_ = 2.0 * interpreted_seconds_;
-    }
+    if (simulation_.compile && watch_.due(interpreted_seconds_)) again_->compile(interpreted_seconds_);
     return run;
   }
   again_.reset();

@@ -71,7 +71,8 @@ class SensorRun {
   std::unique_ptr<ReducedRun> reduced_;
   double reduced_step_ = 0.0;
   int evaluations_ = 0;
-  double interpreted_seconds_ = 0.0, look_again_ = 0.1;  // whether a compiler would have taken less
+  double interpreted_seconds_ = 0.0;
+  CompilerWatch watch_;
 };
 
 // The model with what the record knows of its inputs put in, as tables of time.

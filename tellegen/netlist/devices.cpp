@@ -106,9 +106,9 @@ DeviceTable read_devices(const std::filesystem::path& library) {
     const std::string what = fmt::format("'{}'", entry.key);
     if (!source.is(entry, Value::Type::table, what)) continue;
     source.known_keys(entry,
-                      {"like", "letter", "kind", "ports", "optional", "current", "names", "aliases", "levels",
-                       "flags", "positional", "values", "parts", "states", "neutral", "without_effect",
-                       "left_out", "multiplied", "divided"},
+                      {"like",    "letter",  "kind",           "ports",    "optional",   "current", "names",
+                       "aliases", "levels",  "negative",       "flags",    "positional", "values",  "parts",
+                       "states",  "neutral", "without_effect", "left_out", "multiplied", "divided"},
                       what);
     DeviceKind device;
     if (const std::string like = source.text(entry, "like", what); !like.empty()) {
@@ -147,6 +147,7 @@ DeviceTable read_devices(const std::filesystem::path& library) {
     each("names", device.names);
     each("aliases", device.aliases);
     each("levels", device.levels);
+    each("negative", device.negative);
     each("flags", device.flags);
     if (const Value* neutral = entry.find("neutral"))
       for (const KeyValue& a : pairs_of(*neutral)) device.neutral[a.name] = read_number(a.text).value_or(0.0);
@@ -184,6 +185,11 @@ const DeviceKind* Translation::device_of(const Element& element) const {
   if (!model) return nullptr;
   const auto found = devices_.find(model->type);
   if (found == devices_.end() || found->second.letter != element.letter()) return nullptr;
+  for (const KeyValue& a : model->values)
+    if (const auto other = found->second.negative.find(a.name);
+        other != found->second.negative.end() &&
+        names_.number(names_.constant(a.text, *element.at, model->place), model->place) < 0.0)
+      return &devices_.at(other->second);
   const std::string level = level_of(*model, *element.at);
   const auto other = found->second.levels.find(level);
   if (level == "1" || (other != found->second.levels.end() && other->second == model->type))
@@ -192,16 +198,11 @@ const DeviceKind* Translation::device_of(const Element& element) const {
   return entry == devices_.end() ? nullptr : &entry->second;
 }
 
-// `level=` of a model; "1" where there is none; "smooth" for such a switch.
+// `level=` of a model; "1" where there is none.
 std::string Translation::level_of(const ModelCard& model, const Instance& at) const {
   std::string level = "1";
-  for (const KeyValue& a : model.values) {
+  for (const KeyValue& a : model.values)
     if (a.name == "level") level = a.text;
-    // LTspice's switches with a negative hysteresis close little by little.
-    if ((a.name == "vh" || a.name == "ih") &&
-        names_.number(names_.constant(a.text, at, model.place), model.place) < 0.0)
-      return "smooth";
-  }
   if (const auto number = read_number(level)) return number_text(*number);
   return number_text(names_.number(names_.constant(level, at, model.place), model.place));
 }

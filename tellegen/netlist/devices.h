@@ -15,18 +15,19 @@ struct DeviceKind {
   char letter = 0;   // of the elements that use it
   std::string kind;  // "electrical.bjt"
   std::vector<std::string> ports;
-  std::string current;                         // into its first terminal; % is the component
-  std::map<std::string, std::string> names;    // SPICE's parameters, of model and element, and their values
-  std::map<std::string, std::string> aliases;  // other names of them
-  std::map<std::string, std::string> levels;   // of `level=`: another entry, or the name of what is missing
-  std::map<std::string, std::string> flags;    // a word without a value: the name that is 1 then
-  std::vector<std::string> positional;         // of the element's line, after the model
-  std::vector<KeyValue> values;                // parameter of the kind, formula of SPICE's names
-  std::vector<std::string> optional;           // terminals after the ports; the datum where they are left out
-  struct Part {                                // a component beside that of the device
-    std::string name, kind, when, before;      // where `when` is not zero; in series before that port
-    std::string state;                         // begins with uic at what .ic gives its ports
-    std::vector<KeyValue> ports, values;       // a port on one of the device, "outer " that, or "new " node
+  std::string current;                          // into its first terminal; % is the component
+  std::map<std::string, std::string> names;     // SPICE's parameters, of model and element, and their values
+  std::map<std::string, std::string> aliases;   // other names of them
+  std::map<std::string, std::string> negative;  // a name: the entry that is meant where it is below zero
+  std::map<std::string, std::string> levels;    // of `level=`: another entry, or the name of what is missing
+  std::map<std::string, std::string> flags;     // a word without a value: the name that is 1 then
+  std::vector<std::string> positional;          // of the element's line, after the model
+  std::vector<KeyValue> values;                 // parameter of the kind, formula of SPICE's names
+  std::vector<std::string> optional;       // terminals after the ports; the datum where they are left out
+  struct Part {                            // a component beside that of the device
+    std::string name, kind, when, before;  // where `when` is not zero; in series before that port
+    std::string state;                     // begins with uic at what .ic gives its ports
+    std::vector<KeyValue> ports, values;   // a port on one of the device, "outer " that, or "new " node
   };
   std::vector<Part> parts;
   std::map<std::string, double> neutral;         // accepted at this value only

@@ -39,4 +39,14 @@ double seconds_of_interpreting(std::string_view source, double executions);
 
 std::string_view runtime_source(std::string_view header = "tellegen_math.h");  // of runtime/
 
+// When to ask again whether a compiler pays: each time twice as much has been interpreted.
+struct CompilerWatch {
+  double next = 0.05;  // seconds
+  bool due(double interpreted) {
+    if (interpreted < next) return false;
+    next = 2.0 * interpreted;
+    return true;
+  }
+};
+
 }  // namespace tellegen

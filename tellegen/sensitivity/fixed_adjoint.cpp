@@ -18,6 +18,7 @@
 #include "tellegen/sensitivity/fixed_step.h"
 #include "tellegen/sensitivity/interruption.h"
 #include "tellegen/simulate/denormals.h"
+#include "tellegen/simulate/simulate.h"
 
 namespace tellegen {
 namespace {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "tellegen/sensitivity/extremes.h"
+#include "tellegen/simulate/simulate.h"
 #include "tellegen/simulate/source_jumps.h"
 
 namespace tellegen {

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "tellegen/simulate/simulate.h"
+
 namespace tellegen {
 
 std::int64_t followed_steps_of_network(const Problem& problem) {

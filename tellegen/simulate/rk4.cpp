@@ -29,6 +29,7 @@
 #include "tellegen/simulate/fmu_blocks.h"
 #include "tellegen/simulate/minimal_problem.h"
 #include "tellegen/simulate/rk4.h"
+#include "tellegen/simulate/simulate.h"
 #include "tellegen/simulate/source_jumps.h"
 #include "tellegen/symbolic/common.h"
 

@@ -438,9 +438,7 @@ void VariableRun::record_step() {
 void VariableRun::compile_where_it_pays() {
   if (!wants_compiler_ || stage_->compiled() || statistics_.steps % steps_between_looks != 0) return;
   const double spent = std::chrono::duration<double>(Clock::now() - begun_).count();
-  if (spent < next_look_) return;
-  next_look_ = 2.0 * spent;
-  stage_->compile(spent * (stop_ - t_) / t_);
+  if (watch_.due(spent)) stage_->compile(spent * (stop_ - t_) / t_);
 }
 
 // Where rounding is all that the error control sees, or the solution slides along a condition that jumps back

@@ -109,7 +109,7 @@ class VariableRun : public Integrator {
   std::unique_ptr<Tableau> tableau_;  // for what Newton cannot find from where it is
   std::unique_ptr<SolutionAfresh> afresh_;
   bool wants_compiler_ = false;
-  double next_look_ = 0.05;  // seconds
+  CompilerWatch watch_;
   Clock::time_point begun_;
   std::int64_t rows_ = 0;
   struct {

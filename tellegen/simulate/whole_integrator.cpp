@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tellegen/simulate/simulate.h"
+
 namespace tellegen {
 namespace {
 

@@ -48,10 +48,7 @@ std::optional<std::vector<double>> SampleRunner::final_values(std::span<const do
   long_ = result.loop_seconds > InterruptionWatch::worth_asking;
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   interpreted_seconds_ += result.loop_seconds;
-  if (compile_ && interpreted_seconds_ > look_again_) {
-    simulation_->integrator().compile(interpreted_seconds_);
-    look_again_ = 2.0 * interpreted_seconds_;
-  }
+  if (compile_ && watch_.due(interpreted_seconds_)) simulation_->integrator().compile(interpreted_seconds_);
   return std::vector<double>(result.values.end() - static_cast<std::ptrdiff_t>(result.names.size()),
                              result.values.end());
 }

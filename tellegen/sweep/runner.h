@@ -34,8 +34,9 @@ class SampleRunner {
   std::vector<int> parameters_;
   std::optional<Simulation> simulation_;
   bool compile_;
-  bool long_ = true;                                     // the last run; of the first nothing is known
-  double interpreted_seconds_ = 0.0, look_again_ = 0.1;  // whether a compiler would have taken less
+  bool long_ = true;  // the last run; of the first nothing is known
+  double interpreted_seconds_ = 0.0;
+  CompilerWatch watch_;
   void probe();
 };
 
