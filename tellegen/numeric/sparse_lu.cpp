@@ -111,6 +111,7 @@ bool SparseLu::factor(std::span<const double> values) {
   if (!state_->symbolic) return false;
   pivot_values_.assign(values.begin(), values.end());
   refactored_ = false;
+  ++choices_;
   state_->numeric = klu_factor(pattern_.column_start.data(), pattern_.row.data(),
                                const_cast<double*>(values.data()), state_->symbolic, &state_->common);
   return state_->numeric && state_->common.status == KLU_OK;

@@ -54,7 +54,8 @@ class SparseLu {
   // first and refactor() of these make the same factors again.
   std::span<const double> pivot_values() const { return pivot_values_; }
   bool refactored() const { return refactored_; }
-  void solve(double* b) const;  // in place
+  std::int64_t choices() const { return choices_; }  // of pivots, up to now
+  void solve(double* b) const;                       // in place
   void solve_transposed(double* b) const;
   void solve_columns(double* b, int columns) const;  // several right-hand sides, one after the other
   bool structurally_singular() const;
@@ -77,6 +78,7 @@ class SparseLu {
   SparsePattern pattern_;
   std::vector<double> pivot_values_;
   bool refactored_ = false;
+  std::int64_t choices_ = 0;
   std::unique_ptr<State> state_;
 };
 

@@ -121,6 +121,8 @@ class NetworkStage : public ImplicitStage {
     ImplicitStage::keep(parts);
     step_.keep(parts);
   }
+  void begin_aside() override { step_.begin_aside(); }
+  void end_aside() override { step_.end_aside(); }
   bool keeps_totals() const override { return false; }
   const Network& network() const override { return network_; }
   std::string executor() const override {

@@ -31,6 +31,10 @@ class ImplicitStage {
   std::vector<double> iterates_of(const InitialState& state) const;
   virtual std::string still_changing() const = 0;  // after a failure: which variable
 
+  // Solutions in between leave no trace in those to come.
+  virtual void begin_aside() {}
+  virtual void end_aside() {}
+
   virtual void keep(Checkpoint& parts) { parts(iterations, worst_iterations, factorisations); }
   virtual bool keeps_totals() const = 0;
   // Where it does not: at the last solution, the problem's integrands, its stored energy and what is

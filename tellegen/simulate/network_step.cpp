@@ -572,6 +572,18 @@ void NetworkStep::keep(Checkpoint& parts) {
   if (refactored) lu_->refactor(values_);
 }
 
+void NetworkStep::begin_aside() {
+  if (choices_aside_ == lu_->choices()) return;
+  choices_aside_ = lu_->choices();
+  pivots_aside_.assign(lu_->pivot_values().begin(), lu_->pivot_values().end());
+}
+
+void NetworkStep::end_aside() {
+  if (choices_aside_ == lu_->choices()) return;
+  lu_->factor(pivots_aside_);
+  choices_aside_ = lu_->choices();
+}
+
 double NetworkStep::largest_change_size() const {
   double largest = 0.0;
   for (const GroupStep& g : groups_)

@@ -51,6 +51,9 @@ class NetworkStep {
   void set_iterates(std::span<const double> values);
   std::string largest_change() const;  // after a step that did not converge
   void keep(Checkpoint& parts);
+  // Steps in between leave no trace in those to come: pivots are as before.
+  void begin_aside();
+  void end_aside();
   // With StepOptions::record only, after a step: the columns of the tableau that are wanted, and the rates,
   // all or some, as the formula has them (before any projection).
   void want_columns(std::span<const std::int32_t> columns);
@@ -104,6 +107,8 @@ class NetworkStep {
   std::vector<RowSource> sources_;
   std::int32_t source_count_ = 0;
   std::unique_ptr<SparseLu> lu_;
+  std::vector<double> pivots_aside_;
+  std::int64_t choices_aside_ = -1;
   std::unique_ptr<RowSolver> solver_;  // with events the factors change, and KLU solves
   bool constant_tangent_ = true, pending_ = false, prepared_ = false;
   bool iterate_drives_ = false;  // right-hand sides depend on the iterate

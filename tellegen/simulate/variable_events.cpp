@@ -10,8 +10,7 @@
 namespace tellegen {
 namespace {
 
-constexpr double event_resolution = 1e-10;  // of a step
-constexpr int most_changes = 50;            // of discrete variables at one instant
+constexpr int most_changes = 50;  // of discrete variables at one instant
 constexpr int rounds_to_settle = 8;
 constexpr double sharpening = 0.01;  // of a step: long for an instant, short for what happens in a step
 // Events so near the begin of their steps, so many on end, are chattering: then discrete variables rest for a
@@ -275,6 +274,8 @@ bool VariableRun::keep(Checkpoint& parts) {
     for (Vector& values : *stages) parts(values);
   parts(rows_, looked_at_.steps, looked_at_.events, looked_at_.t, travelled_, quick_events_, last_changed_,
         rest_, rest_until_, ended_);
+  dense_.keep(parts);
+  parts(dense_begun_, bend_, bend_known_);
   tellegen::keep(parts, statistics_);
   return followed_.rows == 0;
 }

@@ -14,8 +14,11 @@ namespace tellegen {
 namespace {
 
 constexpr double floor_of_scale = 1e-3;  // of a variable's scale: below it no relative accuracy is asked for
-constexpr double shrink_most = 0.2, grow_most = 5.0, safety = 0.9;
-constexpr double keep_below = 1.2;         // a step that could be longer by less stays: its tangent does too
+constexpr double shrink_most = 0.2, grow_most = 5.0, safety = 0.8;
+// A refused step shrinks by as much at least: what refuses it is mostly a kink, whose error falls slowly.
+constexpr double shrink_least = 0.5;
+constexpr double power_of_error = -1.0 / Esdirk::error_order, trend = 0.3;
+constexpr double keep_below = 1.1;         // a step that could be longer by less stays: its tangent does too
 constexpr double least_tolerance = 1e-12;  // of a step: rounding leaves no less
 constexpr double rounding_of_parts = 1e-13;
 constexpr double most_rounding = 1e-9;  // of a variable's scale
@@ -23,6 +26,8 @@ constexpr double caution = 0.1;  // errors of single steps add up: this part of 
 // Where an equation jumps within a step (an `if` of its variables), the two formulas may be nearer to each
 // other than to the solution, by as much as 360 where it jumps between the third stage and the fourth.
 constexpr double at_a_jump = 1.0 / 30;
+constexpr double allowed_between = 0.1;   // of the tolerance, by rows between solutions: these do not add up
+constexpr double straight_enough = 0.05;  // error of a step whose cubic is good enough for what is inside
 constexpr std::int64_t steps_between_looks = 32;
 constexpr std::int64_t steps_to_look_at = 20000;
 constexpr double hopeless_steps = 1e8;  // of a run, at the pace of the last ones
@@ -87,12 +92,13 @@ VariableRun::VariableRun(const Problem& problem)
       controlled_(system_.rates.size()),
       jumps_(equations_jump(system_)),
       held_(problem.initial.held),
+      dense_(width_, allowed_between * problem.options.tolerance),
       fmus_(system_, interval_, problem.options.stop, held_),
       next_(held_.size()) {
   if (!fmus_.empty()) stage_->hold(held_);
   count_ = controlled_ + (stage_->keeps_totals() ? problem.totals.size() : 0);
-  for (Vector* v :
-       {&x_, &rate_, &before_, &after_, &history_, &work_, &peak_, &floor_, &rounded_, &travelled_})
+  for (Vector* v : {&x_, &rate_, &before_, &after_, &bend_, &slope_, &history_, &work_, &peak_, &floor_,
+                    &rounded_, &travelled_})
     v->assign(count_, 0.0);
   for (Vector& k : k_) k.assign(count_, 0.0);
   for (Vector& g : guess_) g.assign(stage_->iterate_count(), 0.0);
@@ -220,6 +226,7 @@ bool VariableRun::attempt(double h, bool to_breakpoint) {
   k_[0] = rate_;
   guess_[0] = iterates_;
   changing_stage_ = 0;
+  bend_known_ = dense_begun_ = false;
   set_alpha(1.0 / (Esdirk::gamma * h));
   for (int i = 1; i < Esdirk::stages; ++i)
     if (!solve_stage(i, h)) return false;
@@ -300,7 +307,7 @@ bool VariableRun::step() {
       learn_rounding(h);
       h_ = refused.longer();
     } else if (solved) {
-      h_ = h * std::max(shrink_most, safety * std::pow(error, -1.0 / Esdirk::error_order));
+      h_ = h * std::clamp(safety * std::pow(error, power_of_error), shrink_most, shrink_least);
     } else {
       h_ = 0.25 * h;
     }
@@ -317,11 +324,12 @@ bool VariableRun::step() {
   }
 }
 
-// After a rejected step none that is longer; else by the size of the error and its trend.
+// After a rejected step none that is longer; else by the size of the error, and by its trend where that says
+// less.
 void VariableRun::choose_next(double h, double error) {
   error = std::max(error, 1e-8);
-  double factor =
-      safety * std::pow(error, -0.7 / Esdirk::error_order) * std::pow(last_error_, 0.3 / Esdirk::error_order);
+  double factor = safety * std::pow(error, power_of_error);
+  if (!after_restart_) factor *= std::min(1.0, std::pow(error / last_error_, trend * power_of_error));
   factor = std::clamp(factor, shrink_most, after_restart_ ? 2 * grow_most : grow_most);
   if (rejected_) factor = std::min(factor, 1.0);
   if (after_restart_) restart_step_ = h * factor;
@@ -355,18 +363,39 @@ void VariableRun::accept(double h, bool reaches, double end) {
   row_known_ = false;
 }
 
-// The solution where the differentiated variables are on the cubic through both ends; their values are left
+// The cubic through both ends, by values and rates, is off by bend theta^2 (1 - theta)^2 with a bend that
+// goes with the fourth power of the step, about 12 times its estimated error. A solution that begins on the
+// cubic moves from there by gamma h times what its rate is off, of stiff variables by all that they are off:
+// by the same where theta = 1 - sqrt(1/2), so that the solution there tells the bend, whatever the time
+// constant.
+void VariableRun::find_bend() {
+  constexpr double at = 1.0 - 0.70710678118654752, there = at * at * (1 - at) * (1 - at);
+  std::fill(bend_.begin(), bend_.end(), 0.0);
+  bend_known_ = true;
+  if (last_error_ < straight_enough) return;
+  stage_->begin_aside();
+  if (solve_inside(at, nullptr))
+    for (std::size_t k = 0; k < count_; ++k) {
+      const double bend = (alpha_ * work_[k] + history_[k] - slope_[k]) / (alpha_ * there);
+      if (std::abs(bend) > 0.1 * allowed_error(k)) bend_[k] = bend;  // else a part of it is rounding
+    }
+  stage_->end_aside();
+}
+
+// The solution where the differentiated variables are on the curve through both ends; their values are left
 // in work_.
 bool VariableRun::solve_inside(double theta, double* row) {
+  if (!bend_known_) find_bend();
   const double s = theta, r = 1 - s, h = length_;
   const double p0 = (1 + 2 * s) * r * r, p1 = s * s * (3 - 2 * s), q0 = s * r * r * h, q1 = -s * s * r * h;
   const double slope0 = -6 * s * r / h, e0 = r * (1 - 3 * s), e1 = s * (3 * s - 2);
+  const double b0 = s * s * r * r, b1 = 2 * s * r * (r - s) / h;
   const Vector& k1 = k_[last_stage];
   set_alpha(1.0 / (Esdirk::gamma * h));
   for (std::size_t k = 0; k < count_; ++k) {
-    const double p = p0 * before_[k] + p1 * after_[k] + q0 * k_[0][k] + q1 * k1[k];
-    const double slope = slope0 * (before_[k] - after_[k]) + e0 * k_[0][k] + e1 * k1[k];
-    history_[k] = slope - alpha_ * p;
+    const double p = p0 * before_[k] + p1 * after_[k] + q0 * k_[0][k] + q1 * k1[k] + b0 * bend_[k];
+    slope_[k] = slope0 * (before_[k] - after_[k]) + e0 * k_[0][k] + e1 * k1[k] + b1 * bend_[k];
+    history_[k] = slope_[k] - alpha_ * p;
   }
   const double t = std::min(begin_ + s * h, end_time_);
   if (!stage_->iterative()) return stage_->solve(t, history_, work_, row);
@@ -378,6 +407,24 @@ bool VariableRun::solve_inside(double theta, double* row) {
   return stage_->solve(t, history_, work_, row);
 }
 
+// The row at theta, solved for, or from few solutions where many rows are in this step.
+bool VariableRun::row_inside(double theta) {
+  const auto rows = static_cast<std::int64_t>(t_ / interval_) - static_cast<std::int64_t>(begin_ / interval_);
+  if (!DenseRows::pays(rows)) return solve_inside(theta, row_.data());
+  // A curve ends before an event: there an output may jump.
+  if (!dense_begun_)
+    dense_.begin(pending_ == Pending::event ? (t_ - begin_) / length_ - 4 * event_resolution : 1.0, rows);
+  dense_begun_ = true;
+  const auto solve = [&](double at, double* row) {
+    stage_->begin_aside();
+    const bool good = solve_inside(at, row_.data());
+    stage_->end_aside();
+    std::copy_n(row_.begin(), width_, row);
+    return good;
+  };
+  return dense_.row(theta, solve, row_.data());
+}
+
 // All rows up to now; where a source jumps now, those before. False where the step had to be taken back.
 bool VariableRun::emit_rows(std::int64_t last, double*& rows) {
   while (rows_ < last) {
@@ -387,7 +434,7 @@ bool VariableRun::emit_rows(std::int64_t last, double*& rows) {
     } else {
       if (t > t_ * (1 + 1e-12) || length_ == 0.0) return true;
       if (pending_ == Pending::jump && t >= t_ * (1 - 1e-12)) return true;
-      if (!solve_inside(std::min(1.0, (t - begin_) / length_), row_.data())) {
+      if (!row_inside(std::min(1.0, (t - begin_) / length_))) {
         // No solution from either end: take a step that ends here.
         t_ = begin_;
         x_ = before_;
@@ -434,11 +481,11 @@ void VariableRun::record_step() {
 }
 
 // A compiler costs some tenths of a second: where its work is not at hand, a run is interpreted until it
-// turns out to be long.
+// turns out to be long: as long as the compiler takes, since nobody knows how long it will be.
 void VariableRun::compile_where_it_pays() {
   if (!wants_compiler_ || stage_->compiled() || statistics_.steps % steps_between_looks != 0) return;
   const double spent = std::chrono::duration<double>(Clock::now() - begun_).count();
-  if (watch_.due(spent)) stage_->compile(spent * (stop_ - t_) / t_);
+  if (watch_.due(spent)) stage_->compile(spent * std::min(1.0, (stop_ - t_) / t_));
 }
 
 // Where rounding is all that the error control sees, or the solution slides along a condition that jumps back

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tellegen/simulate/breakpoints.h"
+#include "tellegen/simulate/dense_rows.h"
 #include "tellegen/simulate/esdirk.h"
 #include "tellegen/simulate/fmu_blocks.h"
 #include "tellegen/simulate/followed_totals.h"
@@ -30,7 +31,8 @@ class VariableRun : public Integrator {
   using Vector = std::vector<double>;
   using Clock = std::chrono::steady_clock;
   static constexpr double rounding = std::numeric_limits<double>::epsilon();
-  static constexpr double instant = 1e-6;  // of a step: the length of those after a jump
+  static constexpr double instant = 1e-6;            // of a step: the length of those after a jump
+  static constexpr double event_resolution = 1e-10;  // of a step
   static constexpr int last_stage = Esdirk::stages - 1;
 
   double row_time(std::int64_t row) const { return interval_ * static_cast<double>(row); }
@@ -50,7 +52,9 @@ class VariableRun : public Integrator {
   void choose_next(double h, double error);
 
   // Inside the last step, theta from 0 to 1.
+  void find_bend();
   bool solve_inside(double theta, double* row);
+  bool row_inside(double theta);
   bool emit_rows(std::int64_t last, double*& rows);
 
   // Events.
@@ -92,6 +96,8 @@ class VariableRun : public Integrator {
   double begin_ = 0.0, length_ = 0.0;  // length 0: there is none
   double end_time_ = 0.0;              // of its last stage
   Vector before_, after_;
+  Vector bend_;  // of each variable's curve between them
+  bool bend_known_ = false;
   std::array<Vector, Esdirk::stages> k_, guess_;  // rates and iterates of its stages
   int changing_stage_ = 0;                        // the first that wants a discrete variable changed
   Vector older_guess_;                            // where the step before began
@@ -102,10 +108,12 @@ class VariableRun : public Integrator {
   Vector row_;              // of formulas_
   bool row_known_ = false;  // row_ is of a jump, at row_time_
   double row_time_ = 0.0;
+  DenseRows dense_;
+  bool dense_begun_ = false;  // for the last step
 
   FmuBlocks fmus_;
   FollowedTotals followed_;
-  Vector history_, work_, guessed_, next_, low_, high_;
+  Vector slope_, history_, work_, guessed_, next_, low_, high_;
   std::unique_ptr<Tableau> tableau_;  // for what Newton cannot find from where it is
   std::unique_ptr<SolutionAfresh> afresh_;
   bool wants_compiler_ = false;
