@@ -217,9 +217,10 @@ TEST_F(ScatteredFile, units_taken_from_names_are_said_once) {
   std::vector<std::string> notes;
   options.library = TELLEGEN_SOURCE_DIR "/library";
   options.notes = &notes;
-  const std::string source =
-      "= { kind = \"thermal.heat_source\", p = \"datum\", n = \"a\", Q = { table = \"load.csv\" } }\n";
-  read_model_text("[components]\nq " + source + "r " + source, folder_ / "model.toml", options);
+  read_model_text(
+      "[inputs]\nP = { table = \"load.csv\", unit = \"W\" }\nQ = { table = \"load.csv\", unit = \"W\" }\n"
+      "[components]\nq = { kind = \"thermal.heat_source\", p = \"datum\", n = \"a\", Q = \"P + Q\" }\n",
+      folder_ / "model.toml", options);
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("load.csv: units from the names of columns: 'P_kW' in kW"), std::string::npos)
       << notes[0];
