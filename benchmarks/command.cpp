@@ -6,7 +6,7 @@
 // twin: the thermal digital twin on its published problems; lossy: a motor estimated from samples of which
 // some are lost; sensor-faults: sensors that fail, and are named; estimate-size: filters of large networks;
 // identify: numbers with no starting values; relaxation: the published conic route to such; mechanisms: open
-// and closed chains beside Simbody and DART.
+// and closed chains beside Simbody and DART; maps: lookups; python: calls beside those of C++.
 #include <memory>
 
 #include "benchmarks/circuits.h"
@@ -18,7 +18,9 @@
 #include "benchmarks/lossy.h"
 #include "benchmarks/machine_extraction.h"
 #include "benchmarks/machines.h"
+#include "benchmarks/maps.h"
 #include "benchmarks/mechanisms.h"
+#include "benchmarks/python_calls.h"
 #include "benchmarks/readers.h"
 #include "benchmarks/relaxation.h"
 #include "benchmarks/sensor_faults.h"
@@ -316,6 +318,34 @@ void add_relaxation(CLI::App& command) {
   });
 }
 
+void add_maps(CLI::App& command) {
+  CLI::App* maps = command.add_subcommand("maps", "lookups in a map of 100 x 100 beside one by hand");
+  const auto options = std::make_shared<MapsOptions>();
+  maps->add_flag("--quick", options->quick, "each but a few times");
+  maps->add_option("--json", options->json, "write everything that is printed to this file");
+  maps->callback([options] {
+    const std::string_view name = "tellegen benchmark maps";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_maps(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
+void add_python(CLI::App& command) {
+  CLI::App* python =
+      command.add_subcommand("python", "a run and a sweep called from Python beside the same from C++");
+  const auto options = std::make_shared<PythonOptions>();
+  python->add_option("--calls", options->calls, "of a run (500)")->check(CLI::Range(1, 1'000'000));
+  python->add_option("--samples", options->samples, "of the sweep (10000)")->check(CLI::Range(1, 10'000'000));
+  python->add_option("--json", options->json, "write everything that is printed to this file");
+  python->callback([options] {
+    const std::string_view name = "tellegen benchmark python";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_python_benchmark(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 }  // namespace
 
 void add_benchmark(CLI::App& command) {
@@ -335,6 +365,8 @@ void add_benchmark(CLI::App& command) {
   add_estimate_size(command);
   add_identification(command);
   add_relaxation(command);
+  add_maps(command);
+  add_python(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");
   const auto options = std::make_shared<CircuitsOptions>();

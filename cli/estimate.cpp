@@ -245,6 +245,11 @@ EstimateOptions estimate_options(const EstimateRequest& request) {
   return options;
 }
 
+StudyError nothing_estimated(const EstimateRequest& request, std::vector<std::string> details) {
+  details.push_back("--anyway accepts the simulation as it is");
+  return StudyError(request.file, "nothing is estimated", details);
+}
+
 // What is told, and what it means for the exit code. `kept`: the file with the rows.
 void tell(const EstimateRequest& request, const Model& model, const Record& record, const Estimate& e,
           const std::string& kept) {
@@ -261,11 +266,7 @@ void tell(const EstimateRequest& request, const Model& model, const Record& reco
   else if (request.output.empty() || !is_stream(request.output))
     print(model, record, e);
   for (const std::string& warning : e.warnings) fmt::print(stderr, "warning: {}\n", warning);
-  if (!e.corrects && !request.anyway) {
-    std::vector<std::string> details = complaints(e);
-    details.push_back("--anyway accepts the simulation as it is");
-    throw StudyError(request.file, "nothing is estimated", details);
-  }
+  if (!e.corrects && !request.anyway) throw nothing_estimated(request, complaints(e));
   if (!e.failure.empty()) {
     std::vector<std::string> details = complaints(e);
     if (!kept.empty()) details.push_back(fmt::format("what was estimated until then is in {}", kept));
@@ -359,6 +360,10 @@ void follow_live(const EstimateRequest& request, const Model& model) {
   FollowOptions follow = follow_options(model, estimate_options(request), *model.estimation.step);
   follow.check = true;
   Twin twin(model, follow);
+  if (!twin.model().uncertain()) {
+    if (!request.anyway) throw nothing_estimated(request, nothing_corrected());
+    fmt::print(stderr, "warning: {}\n", nothing_corrected().front());
+  }
   if (const std::string bytes = read_checkpoint(request); !bytes.empty()) twin.restore(bytes);
   LiveColumns columns(model, follow, twin);
   const LiveCheckpoints checkpoints{checkpoint_interval(request), checkpoint_writer(request)};

@@ -39,7 +39,7 @@ constexpr Command commands[] = {
      add_convert},
     {"library", "list the kinds there are, or show one with its equations", add_library},
     {"completion", "print what bash, zsh or fish needs to complete commands and options", add_completion},
-    {"manual", "print a page for man: tellegen manual | man -l -", add_manual},
+    {"manual", "print a page for man: tellegen manual --command simulate | man -l -", add_manual},
     {"benchmark", "measure speed and error against published results and other programs", [](CLI::App&) {}},
 };
 

@@ -2,11 +2,14 @@
 // texts as --help.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "tellegen/results/atomic_file.h"
 
 namespace tellegen {
 namespace {
@@ -47,6 +50,12 @@ std::string joined_names(const CommandText& command) {
   for (const OptionText& option : command.options)
     for (const std::string& name : option.names) all += (all.empty() ? "" : " ") + name;
   return all;
+}
+
+std::string upper_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return text;
 }
 
 std::string without(std::string text, std::string_view signs) {
@@ -130,25 +139,52 @@ std::string roff(const std::string& text) {
   return out;
 }
 
-std::string manual(const std::vector<CommandText>& commands) {
-  std::string text = fmt::format(
-      ".TH TELLEGEN 1 \"\" \"tellegen {}\"\n.SH NAME\ntellegen \\- digital twins of electric powertrains "
-      "from one linear "
-      "graph\n.SH SYNOPSIS\n.B tellegen\n.I COMMAND\n[options]\n.SH DESCRIPTION\nQuantities carry units: "
-      "1ms, \"30.47 "
-      "mK/W\"; a bare number is SI. Exit code: 0 done, 1 the study failed, 2 the input was wrong.\n.SH "
-      "COMMANDS\n",
-      TELLEGEN_VERSION);
-  for (const CommandText& command : commands) {
-    text += fmt::format(".SS {}\n{}\n", command.name, roff(command.summary));
-    for (const OptionText& option : command.options) {
-      std::string names;
-      for (const std::string& name : option.names) names += (names.empty() ? "" : ", ") + name;
-      text += fmt::format(".TP\n.B {} {}\n{}\n", roff(names.empty() ? option.name : names), roff(option.type),
-                          roff(option.summary));
-    }
+constexpr std::string_view conventions =
+    "Quantities carry units: 1ms, \"30.47 mK/W\"; a bare number is SI. Exit code: 0 done, 1 the study "
+    "failed, "
+    "2 the input was wrong.\n";
+
+std::string options_of(const CommandText& command) {
+  std::string text;
+  for (const OptionText& option : command.options) {
+    std::string names;
+    for (const std::string& name : option.names) names += (names.empty() ? "" : ", ") + name;
+    text += fmt::format(".TP\n.B {} {}\n{}\n", roff(names.empty() ? option.name : names), roff(option.type),
+                        roff(option.summary));
   }
   return text;
+}
+
+std::string page_of_program(const std::vector<CommandText>& commands) {
+  std::string text = fmt::format(
+      ".TH TELLEGEN 1 \"\" \"tellegen {}\"\n.SH NAME\ntellegen \\- digital twins of electric powertrains "
+      "from one linear graph\n.SH SYNOPSIS\n.B tellegen\n.I COMMAND\n[options]\n.SH DESCRIPTION\n{}.SH "
+      "COMMANDS\n",
+      TELLEGEN_VERSION, conventions);
+  for (const CommandText& command : commands)
+    text += fmt::format(".SS {}\n{}\n{}", command.name, roff(command.summary), options_of(command));
+  return text;
+}
+
+std::string page_of_command(const CommandText& command) {
+  std::string arguments;
+  for (const OptionText& option : command.options)
+    if (option.names.empty()) arguments += fmt::format(".I {}\n", roff(option.name));
+  return fmt::format(
+      ".TH TELLEGEN-{0} 1 \"\" \"tellegen {1}\"\n.SH NAME\ntellegen\\-{2} \\- {3}\n.SH SYNOPSIS\n.B tellegen "
+      "{2}\n{4}[options]\n.SH DESCRIPTION\n{5}.SH OPTIONS\n{6}.SH SEE ALSO\n.BR tellegen (1)\n",
+      upper_case(command.name), TELLEGEN_VERSION, roff(command.name), roff(command.summary), arguments,
+      conventions, options_of(command));
+}
+
+// tellegen.1 and a page for each command, as `man` looks for them under share/man/man1.
+void write_pages(const std::vector<CommandText>& commands, const std::filesystem::path& folder) try {
+  std::filesystem::create_directories(folder);
+  write_file(folder / "tellegen.1", page_of_program(commands));
+  for (const CommandText& command : commands)
+    write_file(folder / fmt::format("tellegen-{}.1", command.name), page_of_command(command));
+} catch (const std::runtime_error& error) {
+  throw StudyError("tellegen manual", "the pages were not written", {error.what()});
 }
 
 }  // namespace
@@ -167,8 +203,20 @@ void add_completion(CLI::App& command) {
 }
 
 void add_manual(CLI::App& command) {
-  command.callback([&command] {
-    const std::string text = manual(texts_of(*command.get_parent()));
+  auto name = std::make_shared<std::string>(), folder = std::make_shared<std::string>();
+  command.add_option("--command", *name, "page of this command; none: of the whole program");
+  command.add_option("--output", *folder,
+                     "write tellegen.1 and a page for each command, tellegen-simulate.1, into this folder");
+  command.callback([name, folder, &command] {
+    const std::vector<CommandText> commands = texts_of(*command.get_parent());
+    std::vector<std::string> names;
+    for (const CommandText& each : commands) names.push_back(each.name);
+    if (!name->empty()) check_choice({"tellegen manual", "--command"}, *name, names);
+    if (!folder->empty()) return write_pages(commands, *folder);
+    const auto one = std::find(names.begin(), names.end(), *name);
+    const std::string text = one == names.end()
+                                 ? page_of_program(commands)
+                                 : page_of_command(commands[static_cast<std::size_t>(one - names.begin())]);
     std::fwrite(text.data(), 1, text.size(), stdout);
   });
 }

@@ -282,6 +282,7 @@ class PyTwin {
     }
     inputs = options.inputs;
     twin.emplace(model_, options);
+    if (!twin->model().uncertain()) idle = nothing_corrected().front();
     for (const EstimatedQuantity& quantity : twin->described()) {
       names.push_back(quantity.name);
       units.push_back(quantity.unit);
@@ -295,6 +296,7 @@ class PyTwin {
     if (pushed == Twin::Pushed::taken && rows_++ < first_rows) doubt_readings(readings);
     return word(pushed);
   }
+  std::string idle;   // that the filter corrects nothing; empty: it does
   std::string doubt;  // what is to be said of the first readings, once; empty: nothing
 
  private:
@@ -472,6 +474,7 @@ PYBIND11_MODULE(_tellegen, m) {
       .def_readonly("units", &PyTwin::units)
       .def_property_readonly("failure", [](const PyTwin& self) { return self.twin->failure(); })
       .def("push", &PyTwin::push)
+      .def_readonly("idle", &PyTwin::idle)
       .def_readonly("doubt", &PyTwin::doubt)
       .def("quantities", [](PyTwin& self) { return quantities(self, self.twin->quantities()); })
       .def("forecast",

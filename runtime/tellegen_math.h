@@ -115,42 +115,56 @@ static inline double tellegen_lookup(const tellegen_table* table, int order, dou
 /* A table of two or three arguments: values on a grid, the last axis running first. Straight lines (0) and
  * holding (1) keep the end values outside; cubics (2) have at each point also the slopes, so that value and
  * slope are continuous, and go straight on outside: 2^dimensions numbers a point, bit d of an index meaning
- * the derivative by axis d. */
+ * the derivative by axis d.
+ *
+ * So that no search goes through a whole axis, it is divided into cells of equal width, `scale` of them to a
+ * unit. guide[k + 1] is the interval in which the middle of cell k lies: for almost every position the
+ * answer, and where points are at equal distances for all. */
 typedef struct tellegen_grid {
   int dimensions, interpolation;
   int count[3];
   const double* x[3]; /* each strictly increasing */
   const double* c;
+  double scale[3];
+  const int* guide[3]; /* the first interval, one for each cell, twice the last */
 } tellegen_grid;
+
+/* The k with x[k] <= at < x[k+1], of a position between the first and the last point. The guess is compared
+ * by a branch, which a processor foretells, so that what follows need not wait for it. */
+static inline int tellegen_grid_interval(const tellegen_grid* grid, int axis, double at) {
+  const double* const x = grid->x[axis];
+  const double z = (at - x[0]) * grid->scale[axis];
+  const int* const guide = grid->guide[axis] + (z > 0.0 ? (int)z : 0); /* not a number in an endless axis */
+  int low = guide[1];
+  if (!(x[low] <= at && at < x[low + 1])) {
+    int more;
+    low = guide[0];
+    more = guide[2] - low; /* the answer is one of low ... low + more */
+    while (more > 0) {
+      const int half = (more + 1) / 2;
+      low += half * (at >= x[low + half]);
+      more -= half;
+    }
+  }
+  return low;
+}
 
 /* Along one axis: the left point, and what values (w[0], w[1]) and slopes (w[2], w[3]) of both points weigh.
  */
 static inline int tellegen_grid_axis(const tellegen_grid* grid, int axis, int order, double at, double* w) {
   const double* x = grid->x[axis];
-  const int count = grid->count[axis];
-  int low = 0, high = count - 1; /* the answer k: x[k] <= at < x[k+1], or the first or last interval */
+  const int last = grid->count[axis] - 1;
+  int low;
   double h, u;
   w[0] = w[1] = w[2] = w[3] = 0.0;
-  if (count == 1 || !(at >= x[0] && at < x[high])) { /* outside */
-    const int last = count > 1 && !(at < x[0]);
-    w[last] = at != at ? at : order == 0 ? 1.0 : 0.0;
-    if (grid->interpolation == 2 && count > 1)
-      w[2 + last] = order == 0 ? at - x[last ? high : 0] : order == 1 ? 1.0 : 0.0;
-    return last ? count - 2 : 0;
+  if (!(at >= x[0] && at < x[last])) { /* outside, and wherever there is one point */
+    const int behind = last > 0 && !(at < x[0]);
+    w[behind] = at != at ? at : order == 0 ? 1.0 : 0.0;
+    if (grid->interpolation == 2 && last > 0)
+      w[2 + behind] = order == 0 ? at - x[behind ? last : 0] : order == 1 ? 1.0 : 0.0;
+    return behind ? last - 1 : 0;
   }
-  /* Where points are at equal distances the first guess is right. */
-  low = (int)((at - x[0]) / (x[high] - x[0]) * high);
-  if (low > high - 1) low = high - 1;
-  if (!(x[low] <= at && at < x[low + 1])) {
-    low = 0;
-    while (low + 1 < high) {
-      const int middle = low + (high - low) / 2;
-      if (at < x[middle])
-        high = middle;
-      else
-        low = middle;
-    }
-  }
+  low = tellegen_grid_interval(grid, axis, at);
   h = x[low + 1] - x[low];
   u = (at - x[low]) / h;
   if (grid->interpolation == 1) {
@@ -181,6 +195,23 @@ static inline int tellegen_grid_axis(const tellegen_grid* grid, int axis, int or
   return low;
 }
 
+/* The value of cubics of two arguments inside the grid. */
+static inline double tellegen_grid_bicubic(const tellegen_grid* grid, double a, double b) {
+  const double *const x = grid->x[0], *const y = grid->x[1];
+  const int i = tellegen_grid_interval(grid, 0, a), j = tellegen_grid_interval(grid, 1, b);
+  const int row = 4 * grid->count[1];
+  const double *const p = grid->c + i * row + 4 * j, *const q = p + row;
+  const double g = x[i + 1] - x[i], u = (a - x[i]) / g, h = y[j + 1] - y[j], v = (b - y[j]) / h;
+  const double u1 = u * u * (3.0 - 2.0 * u), u0 = 1.0 - u1;
+  const double u2 = g * u * (1.0 - u) * (1.0 - u), u3 = g * u * u * (u - 1.0);
+  const double v1 = v * v * (3.0 - 2.0 * v), v0 = 1.0 - v1;
+  const double v2 = h * v * (1.0 - v) * (1.0 - v), v3 = h * v * v * (v - 1.0);
+  return u0 * (v0 * p[0] + v1 * p[4] + v2 * p[2] + v3 * p[6]) +
+         u2 * (v0 * p[1] + v1 * p[5] + v2 * p[3] + v3 * p[7]) +
+         (u1 * (v0 * q[0] + v1 * q[4] + v2 * q[2] + v3 * q[6]) +
+          u3 * (v0 * q[1] + v1 * q[5] + v2 * q[3] + v3 * q[7]));
+}
+
 /* The derivative whose order by axis d stands in bits 2d and 2d + 1; NaN where the grid has no points. */
 static inline double tellegen_grid_lookup(const tellegen_grid* grid, int order, double a, double b,
                                           double c) {
@@ -189,6 +220,9 @@ static inline double tellegen_grid_lookup(const tellegen_grid* grid, int order, 
   double w[3][4] = {{0}, {0}, {1.0, 0.0, 0.0, 0.0}}, sum = 0.0;
   int at[3] = {0, 0, 0}, corner, bits;
   if (grid->count[0] == 0) return (double)NAN;
+  if (d == 2 && order == 0 && grid->interpolation == 2 && a >= grid->x[0][0] &&
+      a < grid->x[0][grid->count[0] - 1] && b >= grid->x[1][0] && b < grid->x[1][n1 - 1])
+    return tellegen_grid_bicubic(grid, a, b);
   at[0] = tellegen_grid_axis(grid, 0, order & 3, a, w[0]);
   at[1] = tellegen_grid_axis(grid, 1, (order >> 2) & 3, b, w[1]);
   if (d > 2) at[2] = tellegen_grid_axis(grid, 2, (order >> 4) & 3, c, w[2]);

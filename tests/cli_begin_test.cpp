@@ -62,5 +62,16 @@ TEST_F(Begin, the_manual_has_every_command) {
     EXPECT_NE(page.find(std::string(".SS ") + command + "\n"), std::string::npos) << command;
 }
 
+TEST_F(Begin, each_command_has_a_page_of_its_own) {
+  const std::string page = run_program({"manual", "--command", "simulate"}).out;
+  EXPECT_TRUE(page.starts_with(".TH TELLEGEN-SIMULATE 1")) << page;
+  EXPECT_NE(page.find("\\-\\-method"), std::string::npos);
+  EXPECT_EQ(page.find("\\-\\-shell"), std::string::npos);
+  EXPECT_EQ(run_program({"manual", "--command", "simulat"}).code, 2);
+  ASSERT_EQ(run_program({"manual", "--output", (folder / "man1").string()}).code, 0);
+  for (const char* name : {"tellegen.1", "tellegen-simulate.1", "tellegen-calibrate.1"})
+    EXPECT_TRUE(std::filesystem::exists(folder / "man1" / name)) << name;
+}
+
 }  // namespace
 }  // namespace tellegen

@@ -358,6 +358,8 @@ class Twin:
     def __init__(self, model, step=None, estimator=""):
         self._raw = _tellegen.Twin(model._raw, _si(step), estimator)
         self._doubted = False
+        if self._raw.idle:
+            warnings.warn(self._raw.idle, stacklevel=2)
         self.sensors, self.inputs, self.names, self.units = (self._raw.sensors, self._raw.inputs, self._raw.names,
                                                              self._raw.units)
 

@@ -359,7 +359,23 @@ class Recogniser {
         take_units(rows[k]);
         break;
       }
+    if (format_.units.empty()) find_named_units(chosen);
     take_header(chosen);
+  }
+
+  // Tektronix: a line that says of itself that it has units, among those above the names. It has none for the
+  // time.
+  void find_named_units(std::size_t names) {
+    for (std::size_t k = 0; k < names; ++k) {
+      const std::vector<std::string>& cells = cut_.cells[k];
+      if (lines_[k].comment || cells.size() < 2 || cells.size() != cut_.cells[names].size() ||
+          (cells[0] != "Vertical Units" && cells[0] != "Units"))
+        continue;
+      const std::vector<std::string> rest(cells.begin() + 1, cells.end());
+      if (!is_units_row(rest, options_)) continue;
+      take_units(k);
+      if (!format_.units.empty()) format_.units[0].clear();
+    }
   }
 
   // Nearly every unit has a name above it; "Labels,,,," are none.

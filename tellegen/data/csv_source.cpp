@@ -275,7 +275,7 @@ class CsvSource final : public TableSource {
     const auto t = static_cast<std::size_t>(time_column_);
     const bool only_date = has_date(patterns[t]) && !has_clock(patterns[t]);
     const bool only_clock = !has_date(patterns[t]) && has_clock(patterns[t]);
-    if (!only_date && !only_clock) return;
+    if (!only_date && !only_clock) return join_milliseconds(patterns);
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       if (c == t || patterns[c].empty()) continue;
       if (only_date && !has_date(patterns[c])) {
@@ -290,6 +290,25 @@ class CsvSource final : public TableSource {
         return;
       }
     }
+  }
+
+  // Graphtec: whole seconds, and behind them a column of milliseconds.
+  void join_milliseconds(const std::vector<std::string>& patterns) {
+    const std::size_t t = static_cast<std::size_t>(time_column_), c = t + 1;
+    if (!has_clock(patterns[t]) || c >= columns_.size() || !is_milliseconds(columns_[c].name)) return;
+    const auto whole = [&](const std::string& cell) { return cell.find_first_of(".,") == cell.npos; };
+    const auto fits = [](const std::string& cell) { return parse_time("%L", cell).has_value(); };
+    if (!std::all_of(format_.sample[t].begin(), format_.sample[t].end(), whole) ||
+        !std::all_of(format_.sample[c].begin(), format_.sample[c].end(), fits))
+      return;
+    times_[time_column_].clock = static_cast<int>(c);
+    times_[time_column_].clock_pattern = "%L";
+  }
+
+  static bool is_milliseconds(const std::string& name) {
+    std::string small;
+    for (const char ch : name) small += static_cast<char>(ch >= 'A' && ch <= 'Z' ? ch - 'A' + 'a' : ch);
+    return small == "ms" || small == "msec" || small == "millisecond" || small == "milliseconds";
   }
 
   void set_time(int column, TimeCells cells) {

@@ -463,6 +463,15 @@ TEST(Csv, shapes_of_makers) {
   for (int k = 0; k < 20; ++k) text += std::to_string(k - 10) + ".0,1,2,3\n";
   const auto mso = open_csv_text(text, with_units());
   EXPECT_EQ(mso->columns()[1].name, "CH1") << mso->description();
+  EXPECT_EQ(mso->columns()[1].unit, "V") << mso->description();
+  EXPECT_EQ(mso->columns()[0].unit, "") << mso->description();
+  // Graphtec: seconds in one column, milliseconds in the next.
+  const auto fast = open_csv_text(
+      "Number,Date&Time,ms,CH1\nNO.,Time,ms,V\n1,2026/03/01 10:00:00,0,1\n2,2026/03/01 10:00:00,500,2\n"
+      "3,2026/03/01 10:00:01,0,3\n4,2026/03/01 10:00:01,500,4\n",
+      with_units());
+  EXPECT_EQ(fast->time_column(), 1) << fast->description();
+  EXPECT_EQ(all_of(*fast)[1], (Values{0.0, 0.5, 1.0, 1.5})) << fast->description();
   // Graphtec: blanks behind the sign. Grafana: the unit behind each number.
   EXPECT_EQ(read("t,x\n0,\"+  19.5\"\n1,\"-  20.5\"\n2,\"+   1.5\"\n")[1], (Values{19.5, -20.5, 1.5}));
   const auto grafana = open_csv_text(

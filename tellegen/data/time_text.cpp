@@ -112,7 +112,7 @@ bool read_zone(Reader& in, std::int64_t& shift) {
 
 std::optional<std::int64_t> parse_time(std::string_view pattern, std::string_view text) {
   Reader in(text);
-  int year = 1970, month = 1, day_of_month = 1, days = 0, hour = 0, minute = 0, seconds = 0;
+  int year = 1970, month = 1, day_of_month = 1, days = 0, hour = 0, minute = 0, seconds = 0, milliseconds = 0;
   std::int64_t fraction = 0, shift = 0;
   bool twelve = false, afternoon = false;
   for (std::size_t k = 0; k < pattern.size(); ++k) {
@@ -154,6 +154,10 @@ std::optional<std::int64_t> parse_time(std::string_view pattern, std::string_vie
           break;
         case 'M':
           good = in.number(2, 2, minute) && minute < 60;
+          break;
+        case 'L':  // milliseconds by themselves
+          good = in.number(1, 3, milliseconds);
+          fraction = std::int64_t{1'000'000} * milliseconds;
           break;
         case 'S':
           good = in.number(2, 2, seconds) && seconds <= 60 && in.fraction(fraction);

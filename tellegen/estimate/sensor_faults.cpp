@@ -569,18 +569,18 @@ Estimate judged_estimate(const Model& model, const Record& record, const Estimat
   return e;
 }
 
+std::vector<std::string> nothing_corrected() {
+  return {
+      "the filter corrects nothing: no unknown is estimated, no start of a state has a deviation and nothing "
+      "is disturbed by noise; this is a simulation, whatever the sensors read",
+      "name what is not known in [unknowns], or give states in [estimate]: states = { \"*\" = { deviation = "
+      "1, "
+      "noise = 0.1 } }"};
+}
+
 std::vector<std::string> complaints(const Estimate& e) {
   std::vector<std::string> all;
-  if (!e.corrects) {
-    all.push_back(
-        "the filter corrects nothing: no unknown is estimated, no start of a state has a deviation and "
-        "nothing is "
-        "disturbed by noise; this is a simulation, whatever the sensors read");
-    all.push_back(
-        "name what is not known in [unknowns], or give states in [estimate]: states = { \"*\" = { deviation "
-        "= 1, "
-        "noise = 0.1 } }");
-  }
+  if (!e.corrects) all = nothing_corrected();
   for (const SensorFault& fault : e.faults) all.push_back(fault.text);
   constexpr std::size_t shown = 5;
   for (std::size_t k = 0; k < e.inconsistent.size() && k < shown; ++k) {

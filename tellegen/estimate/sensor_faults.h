@@ -30,5 +30,7 @@ std::vector<SensorFault> remove_stuck(const Model& model, Record& record);
 
 // What is wrong, in sentences, the most important first; empty: nothing.
 std::vector<std::string> complaints(const Estimate& estimate);
+// That a filter corrects nothing, and how to change that.
+std::vector<std::string> nothing_corrected();
 
 }  // namespace tellegen

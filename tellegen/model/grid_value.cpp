@@ -1,8 +1,10 @@
 // Tables of two and three arguments.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "tellegen/model/csv_header.h"
 #include "tellegen/model/csv_records.h"
@@ -73,8 +75,6 @@ std::shared_ptr<const Table> TableReader::read_grid(const Source& source, const 
         for (std::size_t c = 1; c < data->header.size(); ++c) grid.values.push_back(data->columns[c][row]);
     } else if (const Value* flag = value.find("scattered"); flag && flag->number != 0.0) {
       if (!source.is(*flag, Value::Type::boolean, fmt::format("'scattered' of {}", what))) return nullptr;
-      if (wanted.dimensions != 2)
-        return fault("T128", ": scattered points are read for two arguments, not for three");
       std::vector<std::vector<double>> columns;
       if (!columns_of_rows(source, value, *data, what, wanted, own_unit, columns)) return nullptr;
       return scattered(source, value, *data, what, wanted.interpolation, columns);
@@ -143,6 +143,15 @@ bool TableReader::written_grid(const Source& source, const Value& value, std::st
   return true;
 }
 
+// A column that several components read is mentioned once.
+void TableReader::note_units(const CsvHeader& header, const std::string& file) {
+  if (header.notes().empty()) return;
+  std::string note =
+      fmt::format("{}: units from the names of columns: {}; \"NAME [UNIT]\" in its header states another",
+                  file, fmt::join(header.notes(), ", "));
+  if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(std::move(note));
+}
+
 // Arguments and values of a row for each point, in SI.
 bool TableReader::columns_of_rows(const Source& source, const Value& value, const CsvFile& data,
                                   std::string_view what, const Wanted& wanted, const std::string& own_unit,
@@ -192,6 +201,7 @@ bool TableReader::columns_of_rows(const Source& source, const Value& value, cons
             {own_unit.empty() ? std::string(wanted.unit) : own_unit, own_unit,
              fmt::format("'column' of {}", what)}))
     return false;
+  note_units(header, data.name);
   return true;
 }
 
@@ -199,7 +209,15 @@ std::shared_ptr<const Table> TableReader::scattered(const Source& source, const 
                                                     const CsvFile& data, std::string_view what,
                                                     Interpolation interpolation,
                                                     const std::vector<std::vector<double>>& columns) {
-  const auto &x = columns[0], &y = columns[1], &z = columns[2];
+  const std::size_t dimensions = columns.size() - 1, points = columns[0].size();
+  const std::vector<std::vector<double>> arguments(columns.begin(), columns.end() - 1);
+  const std::vector<double>& values = columns.back();
+  const auto position = [&](std::size_t row) {
+    std::string text;
+    for (const std::vector<double>& column : arguments)
+      text += fmt::format("{}{:g}", text.empty() ? "" : ", ", column[row]);
+    return text;
+  };
   const auto fault = [&](const Value& at, std::string_view code, const std::string& message,
                          std::vector<std::string> details = {}) {
     source.fault(at, code, fmt::format("{}{}", what, message), std::move(details));
@@ -208,14 +226,19 @@ std::shared_ptr<const Table> TableReader::scattered(const Source& source, const 
   if (interpolation == Interpolation::hold)
     return fault(value, "T128", ": scattered points cannot be held",
                  {"interpolation = \"cubic\", the default, or \"linear\""});
-  std::size_t along[2] = {usual_grid(x.size()), usual_grid(x.size())};
+  std::vector<std::size_t> along(dimensions, usual_grid(points, dimensions));
+  const std::size_t most = dimensions == 2 ? 400 : 24;  // seconds
   if (const Value* grid = value.find("grid")) {
-    const auto fits = [](const Value& count) {
-      return count.type == Value::Type::integer && count.number >= 4 && count.number <= 400;
+    const auto fits = [&](const Value& count) {
+      return count.type == Value::Type::integer && count.number >= 4 &&
+             count.number <= static_cast<double>(most);
     };
-    if (!grid->is_list() || grid->items.size() != 2 || !fits(grid->items[0]) || !fits(grid->items[1]))
-      return fault(*grid, "T102", ": 'grid' must be two counts from 4 to 400: grid = [40, 30]");
-    for (int d = 0; d < 2; ++d) along[d] = static_cast<std::size_t>(grid->items[d].number);
+    if (!grid->is_list() || grid->items.size() != dimensions ||
+        !std::all_of(grid->items.begin(), grid->items.end(), fits))
+      return fault(*grid, "T102",
+                   fmt::format(": 'grid' must be {} counts from 4 to {}: grid = {}", dimensions, most,
+                               dimensions == 2 ? "[40, 30]" : "[12, 10, 8]"));
+    for (std::size_t d = 0; d < dimensions; ++d) along[d] = static_cast<std::size_t>(grid->items[d].number);
   }
   double tolerance = 0.01;
   if (const Value* asked = value.find("tolerance")) {
@@ -224,33 +247,38 @@ std::shared_ptr<const Table> TableReader::scattered(const Source& source, const 
                    ": 'tolerance' must be a number above 0: a fraction of the range of the values");
     tolerance = asked->number;
   }
-  if (on_one_line(x, y))
-    return fault(value, "T128", fmt::format(": the points of '{}' lie on one line", data.name),
-                 {"a table of two arguments needs points in an area"});
-  std::vector<std::size_t> order(x.size());
-  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return std::tie(x[a], y[a], a) < std::tie(x[b], y[b], b); });
-  for (std::size_t k = 1; k < order.size(); ++k) {
+  if (too_flat(arguments))
+    return fault(value, "T128",
+                 fmt::format(": the points of '{}' lie {}", data.name,
+                             dimensions == 2 ? "on one line" : "in one plane"),
+                 {dimensions == 2 ? "a table of two arguments needs points in an area"
+                                  : "a table of three arguments needs points in a volume"});
+  std::vector<std::size_t> order(points);
+  for (std::size_t k = 0; k < points; ++k) order[k] = k;
+  const auto at = [&](std::size_t row) {
+    return std::tuple(arguments[0][row], arguments[1][row], dimensions > 2 ? arguments[2][row] : 0.0);
+  };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return at(a) < at(b); });
+  for (std::size_t k = 1; k < points; ++k) {
     const std::size_t a = order[k - 1], b = order[k];
-    if (x[a] != x[b] || y[a] != y[b] || z[a] == z[b]) continue;
+    if (at(a) != at(b) || values[a] == values[b]) continue;
     source.faults.add({data.name, data.lines[b]}, "T128",
-                      fmt::format("{}: there are two values at ({:g}, {:g})", what, x[b], y[b]),
+                      fmt::format("{}: there are two values at ({})", what, position(b)),
                       {fmt::format("the other one is in line {}", data.lines[a])});
     return nullptr;
   }
-  const ScatteredFit fit = fit_grid(data.name, x, y, z, along[0], along[1], interpolation);
+  const ScatteredFit fit = fit_grid(data.name, arguments, values, along, interpolation);
   const std::string error = fmt::format(
-      "{} scattered points on a grid of {} x {}: error {:.2g} % of the range, RMS "
-      "{:.2g} %, largest at ({:g}, {:g})",
-      x.size(), along[0], along[1], 100.0 * fit.largest, 100.0 * fit.rms, x[fit.worst], y[fit.worst]);
+      "{} scattered points on a grid of {}: error {:.2g} % of the range, RMS {:.2g} %, largest at ({})",
+      points, fmt::join(along, " x "), 100.0 * fit.largest, 100.0 * fit.rms, position(fit.worst));
   if (fit.largest > tolerance) {
+    std::vector<std::size_t> finer;
+    for (const std::size_t count : along) finer.push_back(std::min(most, 2 * count));
     source.faults.add(
         {data.name, data.lines[fit.worst]}, "T128", fmt::format("{} does not meet its points", what),
-        {error, fmt::format("give a finer grid (grid = [{}, {}]), or tolerance = {:.2g} where the points "
-                            "are no better (it is {:g})",
-                            std::min<std::size_t>(400, 2 * along[0]),
-                            std::min<std::size_t>(400, 2 * along[1]), 1.1 * fit.largest, tolerance)});
+        {error, fmt::format("give a finer grid (grid = [{}]), or tolerance = {:.2g} where the points are no "
+                            "better (it is {:g})",
+                            fmt::join(finer, ", "), 1.1 * fit.largest, tolerance)});
     return nullptr;
   }
   const Place place = source.document.at(value);
@@ -287,8 +315,7 @@ bool TableReader::grid_of_rows(const Source& source, const Value& value, const C
     source.fault(
         value, "T128",
         fmt::format("the rows of '{}' are no grid: {} of {} points are there", data.name, rows, count),
-        {"every combination of the values of its axes needs a row",
-         dimensions == 2 ? scattered_hint : std::string()});
+        {"every combination of the values of its axes needs a row", scattered_hint});
     return false;
   }
   grid.values.assign(count, std::nan(""));
@@ -313,8 +340,7 @@ bool TableReader::grid_of_rows(const Source& source, const Value& value, const C
     source.fault(value, "T128",
                  fmt::format("{}: '{}' has no value at ({})", what, data.name,
                              place(static_cast<std::size_t>(missing - grid.values.begin()))),
-                 {"every combination of the values of its axes needs a row",
-                  dimensions == 2 ? scattered_hint : std::string()});
+                 {"every combination of the values of its axes needs a row", scattered_hint});
     return false;
   }
   return true;

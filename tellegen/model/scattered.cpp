@@ -6,6 +6,8 @@
 namespace tellegen {
 namespace {
 
+using Columns = std::vector<std::vector<double>>;
+
 // A symmetric matrix of few diagonals, and its Cholesky factor in the same place.
 class BandedMatrix {
  public:
@@ -72,29 +74,36 @@ std::pair<std::size_t, double> cell_of(const std::vector<double>& axis, double v
 
 class GridFit {
  public:
-  GridFit(const std::vector<double>& x, const std::vector<double>& y, std::size_t along_x,
-          std::size_t along_y)
-      : axes_{even_axis(x, along_x), even_axis(y, along_y)},
-        size_(along_x * along_y),
-        matrix_(size_, 2 * along_y) {
-    for (std::size_t p = 0; p < x.size(); ++p) {
-      const auto [i, u] = cell_of(axes_[0], x[p]);
-      const auto [j, v] = cell_of(axes_[1], y[p]);
-      const std::size_t at = i * along_y + j;
-      corners_.push_back({{at, (1 - u) * (1 - v)},
-                          {at + 1, (1 - u) * v},
-                          {at + along_y, u * (1 - v)},
-                          {at + along_y + 1, u * v}});
-      add(corners_.back(), 1.0);
+  GridFit(const Columns& arguments, const std::vector<std::size_t>& along)
+      : along_(along), strides_(along.size(), 1), size_(1), matrix_(0, 0) {
+    for (std::size_t d = along.size(); d-- > 0; size_ *= along[d]) strides_[d] = size_;
+    for (std::size_t d = 0; d < along.size(); ++d) axes_.push_back(even_axis(arguments[d], along[d]));
+    matrix_ = BandedMatrix(size_, 2 * strides_[0]);
+    for (std::size_t p = 0; p < arguments[0].size(); ++p) {
+      std::vector<Corner> corners{{0, 1.0}};
+      for (std::size_t d = 0; d < along.size(); ++d) {
+        const auto [cell, u] = cell_of(axes_[d], arguments[d][p]);
+        std::vector<Corner> both;
+        for (const Corner& corner : corners) {
+          const std::size_t at = corner.at + cell * strides_[d];
+          both.push_back({at, corner.weight * (1 - u)});
+          both.push_back({at + strides_[d], corner.weight * u});
+        }
+        corners = std::move(both);
+      }
+      add(corners, 1.0);
+      corners_.push_back(std::move(corners));
     }
     constexpr double smooth = 1e-4;
-    for (std::size_t i = 0; i < along_x; ++i)
-      for (std::size_t j = 0; j < along_y; ++j) {
-        const std::size_t at = i * along_y + j;
-        if (i > 0 && i + 1 < along_x) add({{at - along_y, 1.0}, {at, -2.0}, {at + along_y, 1.0}}, smooth);
-        if (j > 0 && j + 1 < along_y) add({{at - 1, 1.0}, {at, -2.0}, {at + 1, 1.0}}, smooth);
-        if (i + 1 < along_x && j + 1 < along_y)
-          add({{at, 1.0}, {at + 1, -1.0}, {at + along_y, -1.0}, {at + along_y + 1, 1.0}}, 2.0 * smooth);
+    for (std::size_t at = 0; at < size_; ++at)
+      for (std::size_t d = 0; d < along.size(); ++d) {
+        const std::size_t s = strides_[d];
+        if (before(at, d) && behind(at, d)) add({{at - s, 1.0}, {at, -2.0}, {at + s, 1.0}}, smooth);
+        for (std::size_t e = d + 1; e < along.size(); ++e) {
+          const std::size_t r = strides_[e];
+          if (behind(at, d) && behind(at, e))
+            add({{at, 1.0}, {at + r, -1.0}, {at + s, -1.0}, {at + s + r, 1.0}}, 2.0 * smooth);
+        }
       }
     matrix_.factorise();
   }
@@ -115,6 +124,13 @@ class GridFit {
       for (const Corner& b : row) matrix_.add(a.at, b.at, weight * a.weight * b.weight);
   }
 
+  // Whether there is a point before this one along an axis, and one behind it.
+  bool before(std::size_t at, std::size_t axis) const { return at / strides_[axis] % along_[axis] > 0; }
+  bool behind(std::size_t at, std::size_t axis) const {
+    return at / strides_[axis] % along_[axis] + 1 < along_[axis];
+  }
+
+  std::vector<std::size_t> along_, strides_;
   std::vector<std::vector<double>> axes_;
   std::size_t size_;
   BandedMatrix matrix_;
@@ -123,33 +139,41 @@ class GridFit {
 
 }  // namespace
 
-bool on_one_line(const std::vector<double>& x, const std::vector<double>& y) {
-  const auto [x_low, x_high] = std::minmax_element(x.begin(), x.end());
-  const auto [y_low, y_high] = std::minmax_element(y.begin(), y.end());
-  if (x.size() < 3 || !(*x_high > *x_low) || !(*y_high > *y_low)) return true;
-  // The smaller eigenvalue of their covariance, in a square of side 1.
-  double mx = 0.0, my = 0.0, xx = 0.0, xy = 0.0, yy = 0.0;
-  const auto count = static_cast<double>(x.size());
-  std::vector<double> u, v;
-  for (std::size_t p = 0; p < x.size(); ++p) {
-    u.push_back((x[p] - *x_low) / (*x_high - *x_low));
-    v.push_back((y[p] - *y_low) / (*y_high - *y_low));
-    mx += u[p] / count, my += v[p] / count;
+bool too_flat(const Columns& arguments) {
+  const std::size_t dimensions = arguments.size(), points = arguments[0].size();
+  if (points <= dimensions) return true;
+  // The determinant of their correlations: 0 where one argument follows from the others.
+  Columns u;
+  for (const std::vector<double>& column : arguments) {
+    const auto [low, high] = std::minmax_element(column.begin(), column.end());
+    if (!(*high > *low)) return true;
+    double mean = 0.0, square = 0.0;
+    for (const double value : column) mean += (value - *low) / (*high - *low) / static_cast<double>(points);
+    std::vector<double>& scaled = u.emplace_back();
+    for (const double value : column) scaled.push_back((value - *low) / (*high - *low) - mean);
+    for (const double value : scaled) square += value * value;
+    for (double& value : scaled) value /= std::sqrt(square);
   }
-  for (std::size_t p = 0; p < x.size(); ++p)
-    xx += (u[p] - mx) * (u[p] - mx), xy += (u[p] - mx) * (v[p] - my), yy += (v[p] - my) * (v[p] - my);
-  return xx * yy - xy * xy <= 1e-10 * xx * yy;
+  const auto r = [&](std::size_t a, std::size_t b) {
+    double sum = 0.0;
+    for (std::size_t p = 0; p < points; ++p) sum += u[a][p] * u[b][p];
+    return sum;
+  };
+  const double xy = r(0, 1);
+  if (dimensions == 2) return 1.0 - xy * xy <= 1e-10;
+  const double xz = r(0, 2), yz = r(1, 2);
+  return 1.0 + 2.0 * xy * xz * yz - xy * xy - xz * xz - yz * yz <= 1e-10;
 }
 
-std::size_t usual_grid(std::size_t points) {
-  const auto side = static_cast<std::size_t>(std::ceil(2.0 * std::sqrt(static_cast<double>(points))));
-  return std::clamp<std::size_t>(side + 1, 9, 101);
+std::size_t usual_grid(std::size_t points, std::size_t dimensions) {
+  const double side = std::pow(static_cast<double>(points), 1.0 / static_cast<double>(dimensions));
+  return std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(2.0 * side)) + 1, 9,
+                                 dimensions == 2 ? 101 : 15);
 }
 
-ScatteredFit fit_grid(const std::string& name, const std::vector<double>& x, const std::vector<double>& y,
-                      const std::vector<double>& z, std::size_t along_x, std::size_t along_y,
-                      Interpolation interpolation) {
-  const GridFit fit(x, y, along_x, along_y);
+ScatteredFit fit_grid(const std::string& name, const Columns& arguments, const std::vector<double>& z,
+                      const std::vector<std::size_t>& along, Interpolation interpolation) {
+  const GridFit fit(arguments, along);
   const auto [low, high] = std::minmax_element(z.begin(), z.end());
   const double range = *high > *low ? *high - *low : std::max(1.0, std::abs(*high));
   std::vector<double> values(fit.size(), 0.0), left = z;
@@ -162,7 +186,8 @@ ScatteredFit fit_grid(const std::string& name, const std::vector<double>& x, con
     now.table = make_grid(name, fit.axes(), values, interpolation);
     double square = 0.0;
     for (std::size_t p = 0; p < z.size(); ++p) {
-      const double at[] = {x[p], y[p]};
+      double at[3] = {};
+      for (std::size_t d = 0; d < arguments.size(); ++d) at[d] = arguments[d][p];
       left[p] = z[p] - now.table->value_at(at);
       square += left[p] * left[p];
       if (std::abs(left[p]) / range > now.largest) {

@@ -1,9 +1,9 @@
-// Values at scattered points of a plane, brought onto a regular grid: what a test bench measured becomes a
-// table of two arguments, with its continuous derivatives.
+// Values at scattered points of a plane or of space, brought onto a regular grid: what a test bench measured
+// becomes a table of two or three arguments, with its continuous derivatives.
 //
 // The grid's values g are where
 //
-//   sum over points of (z - bilinear(g))^2 + 1e-4 sum of (second differences of g)^2
+//   sum over points of (z - linear(g))^2 + 1e-4 sum of (second differences of g)^2
 //
 // is smallest: close to the points, as smooth as they allow, straight on beyond them. That is a banded
 // system. What the table (as it is interpolated) still lacks at the points is brought onto the grid in the
@@ -30,15 +30,16 @@ struct ScatteredFit {
   std::size_t worst = 0;            // the point with the largest
 };
 
-// Points that lie on one line, or fewer than three of them, determine no surface.
-bool on_one_line(const std::vector<double>& x, const std::vector<double>& y);
+// `arguments` are two or three columns. Points on one line of a plane, or in one plane of space, determine
+// nothing.
+bool too_flat(const std::vector<std::vector<double>>& arguments);
 
-// The grid spans the points: so many values along x and along y, at least 4 each.
-ScatteredFit fit_grid(const std::string& name, const std::vector<double>& x, const std::vector<double>& y,
-                      const std::vector<double>& z, std::size_t along_x, std::size_t along_y,
+// The grid spans the points: so many values along each axis, at least 4.
+ScatteredFit fit_grid(const std::string& name, const std::vector<std::vector<double>>& arguments,
+                      const std::vector<double>& values, const std::vector<std::size_t>& along,
                       Interpolation interpolation);
 
-// Twice as many values along each axis as points would have in a square.
-std::size_t usual_grid(std::size_t points);
+// Twice as many values along each axis as points would have in a square, or in a cube, if not too many.
+std::size_t usual_grid(std::size_t points, std::size_t dimensions);
 
 }  // namespace tellegen

@@ -141,6 +141,7 @@ std::shared_ptr<const Table> TableReader::read_line(const Source& source, const 
       const auto y_column = column("column", header.size() == 2 ? 1 : header.size(),
                                    own_unit.empty() ? wanted.unit : std::string_view(own_unit), own_unit);
       if (!x_column || !y_column) return nullptr;
+      note_units(header, data->name);
       for (double value_in_unit : data->columns[static_cast<std::size_t>(x_column->at)])
         x.push_back(x_column->si(value_in_unit));
       for (double value_in_unit : data->columns[static_cast<std::size_t>(y_column->at)])

@@ -13,6 +13,8 @@
 
 namespace tellegen {
 
+class CsvHeader;
+
 class TableReader {
  public:
   // A unit given with the table is that of its values, and must be convertible to `unit`. A unit in the
@@ -29,7 +31,7 @@ class TableReader {
                                     const std::filesystem::path& folder, std::string_view what,
                                     Wanted wanted);
 
-  // "model.toml:4: note: ...": how well tables meet their points, once for each.
+  // "model.toml:4: note: ...": how well tables meet their points, units taken from names; once for each.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
@@ -55,6 +57,7 @@ class TableReader {
                        const Wanted& wanted, const std::string& own_unit,
                        std::vector<std::vector<double>>& columns);
   int dimensions_of(const Source& source, const Value& value, const std::filesystem::path& folder);
+  void note_units(const CsvHeader& header, const std::string& file);
   const CsvFile* csv(const Source& source, const Value& at, const std::filesystem::path& file);
 
   std::vector<std::string> notes_;

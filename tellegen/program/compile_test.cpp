@@ -53,6 +53,9 @@ TEST_F(Compile, is_left_where_interpreting_takes_less_unless_it_is_done_already)
   EXPECT_GT(seconds_of_interpreting(square, 1.0), 1e9);
   EXPECT_LT(seconds_of_interpreting(large, 1.0), 1e-3);
   EXPECT_FALSE(compile_c(large, seconds_of_interpreting(large, 1.0)));
+  std::string numbers = "static const double c[] = {0.0";
+  while (numbers.size() < 200'000) numbers += ", 0.125";
+  EXPECT_GT(seconds_of_interpreting(numbers + "};\n" + square, 1.0), 1e9);  // large, and soon compiled
 }
 
 TEST_F(Compile, different_source_is_a_different_object) {

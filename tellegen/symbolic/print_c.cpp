@@ -131,11 +131,12 @@ class CNotation {
   const TableName& table_name_;
 };
 
-std::string c_array(const std::vector<double>& values) {
+template <class Number, class Print>
+std::string c_array(const std::vector<Number>& values, Print print) {
   std::string out = "{";
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i > 0) out += i % 8 == 0 ? ",\n  " : ", ";
-    out += c_number(values[i]);
+    out += print(values[i]);
   }
   return out + (values.empty() ? "0.0}" : "}");
 }
@@ -170,23 +171,32 @@ std::string c_identifier(std::string_view name) {
 
 std::string c_table(const Table& table, const std::string& identifier) {
   const auto array = [](const std::string& name, const std::vector<double>& values) {
-    return "static const double " + name + "[] = " + c_array(values) + ";\n";
+    return "static const double " + name + "[] = " + c_array(values, c_number) + ";\n";
   };
   std::string text = array(identifier + "_c", table.c);
   if (table.dimensions == 1)
     return text + array(identifier + "_x", table.x) + "static const tellegen_table " + identifier + " = {" +
            std::to_string(table.x.size()) + ", " + identifier + "_x, " + identifier + "_c};\n";
-  std::string counts, axes;
+  std::string counts, axes, scales, guides;
   for (std::size_t d = 0; d < table.axes.size(); ++d) {
-    const std::string axis = identifier + "_x" + std::to_string(d);
+    const std::string axis = identifier + "_x" + std::to_string(d), comma = d > 0 ? ", " : "";
     text += array(axis, table.axes[d]);
-    counts += (d > 0 ? ", " : "") + std::to_string(table.axes[d].size());
-    axes += (d > 0 ? ", " : "") + axis;
+    counts += comma + std::to_string(table.axes[d].size());
+    axes += comma + axis;
+    scales += comma + c_number(table.guides[d].scale);
+    if (table.guides[d].intervals.empty()) {  // of a single point
+      guides += comma + "0";
+      continue;
+    }
+    const std::string guide = identifier + "_guide" + std::to_string(d);
+    text += "static const int " + guide +
+            "[] = " + c_array(table.guides[d].intervals, [](int k) { return std::to_string(k); }) + ";\n";
+    guides += comma + guide;
   }
-  if (table.dimensions == 2) counts += ", 1", axes += ", 0";
+  if (table.dimensions == 2) counts += ", 1", axes += ", 0", scales += ", 0.0", guides += ", 0";
   return text + "static const tellegen_grid " + identifier + " = {" + std::to_string(table.dimensions) +
          ", " + std::to_string(table.grid_interpolation()) + ", {" + counts + "}, {" + axes + "}, " +
-         identifier + "_c};\n";
+         identifier + "_c, {" + scales + "}, {" + guides + "}};\n";
 }
 
 }  // namespace tellegen

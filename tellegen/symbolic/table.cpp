@@ -78,6 +78,27 @@ std::vector<double> slopes_along(const std::vector<std::vector<double>>& axes, s
   return result;
 }
 
+// Four cells to an interval: where distances are unequal, most cells are still within one.
+Table::Guide guide_along(const std::vector<double>& x) {
+  const std::size_t last = x.size() - 1, cells = 4 * last;
+  Table::Guide guide;
+  if (last == 0) return guide;
+  const double scale = static_cast<double>(cells) / (x[last] - x[0]);
+  if (std::isfinite(scale) && scale > 0.0) guide.scale = scale;  // otherwise all is one cell
+  if (guide.scale == 0.0) {
+    guide.intervals = {0, 0, static_cast<int>(last) - 1};
+    return guide;
+  }
+  // One cell before the first and two behind the last: a position at the end may be rounded into the next.
+  std::size_t interval = 0;
+  for (std::size_t k = 0; k < cells + 3; ++k) {
+    const double middle = static_cast<double>(k) - 0.5;
+    while (interval + 1 < last && (x[interval + 1] - x[0]) * scale <= middle) ++interval;
+    guide.intervals.push_back(static_cast<int>(interval));
+  }
+  return guide;
+}
+
 void check_axis(const std::string& name, const std::vector<double>& x) {
   for (std::size_t k = 0; k < x.size(); ++k)
     if (!std::isfinite(x[k]) || (k > 0 && x[k] <= x[k - 1]))
@@ -93,10 +114,15 @@ int Table::grid_interpolation() const {
 
 double Table::value_at(const double* at, int order) const {
   if (dimensions == 1) return value(at[0], order);
-  tellegen_grid grid{dimensions, grid_interpolation(), {0, 0, 0}, {nullptr, nullptr, nullptr}, c.data()};
+  tellegen_grid grid{};
+  grid.dimensions = dimensions;
+  grid.interpolation = grid_interpolation();
+  grid.c = c.data();
   for (std::size_t d = 0; d < axes.size(); ++d) {
     grid.count[d] = static_cast<int>(axes[d].size());
     grid.x[d] = axes[d].data();
+    grid.scale[d] = guides[d].scale;
+    grid.guide[d] = guides[d].intervals.data();
   }
   return tellegen_grid_lookup(&grid, order, at[0], at[1], dimensions > 2 ? at[2] : 0.0);
 }
@@ -189,6 +215,7 @@ std::shared_ptr<const Table> make_grid(std::string name, std::vector<std::vector
   } else {
     table->c = std::move(values);
   }
+  for (const std::vector<double>& axis : axes) table->guides.push_back(guide_along(axis));
   table->axes = std::move(axes);
   return table;
 }

@@ -28,6 +28,12 @@ struct Table {
   Interpolation interpolation = Interpolation::linear;
   int dimensions = 1;
   std::vector<std::vector<double>> axes{};  // of two or three; then c are values, or values and slopes
+  // How the runtime finds its way along an axis (runtime/tellegen_math.h).
+  struct Guide {
+    double scale = 0;
+    std::vector<int> intervals{};
+  };
+  std::vector<Guide> guides{};  // one for each axis
   // Where its values are parameters it is a sum: each of them times what it is without the others.
   struct Term {
     std::string parameter;  // its symbol

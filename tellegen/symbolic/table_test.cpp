@@ -177,6 +177,38 @@ TEST(Grid, what_is_not_a_number_stays_so) {
   EXPECT_EQ(grid_of(2, Interpolation::linear)->value_at(far), 0.0);  // sin(2.5)*(1 - 1)
 }
 
+// Held values tell the interval. Axes of equal and unequal distances, decades, far from zero, and as narrow
+// and as wide as numbers go; at every point and on both sides of it.
+TEST(Grid, the_interval_is_found_on_every_axis) {
+  std::vector<double> even, decades, far;
+  for (int k = 0; k < 50; ++k) {
+    even.push_back(0.1 * k);
+    decades.push_back(std::pow(10.0, k / 2 - 12) * (k % 2 ? 3.0 : 1.0));
+    far.push_back(1e16 + 2.0 * k * (k + 1));
+  }
+  const double largest = std::numeric_limits<double>::max(),
+               least = std::numeric_limits<double>::denorm_min();
+  for (const std::vector<double>& axis :
+       {even, decades, far, std::vector<double>{-largest, -1.0, 0.5, largest},
+        std::vector<double>{0.0, least, 3 * least, 4 * least}, std::vector<double>{-2.0, 7.0}}) {
+    std::vector<double> values;
+    for (std::size_t k = 0; k < 2 * axis.size(); ++k) values.push_back(static_cast<double>(k / 2));
+    const auto first = make_grid("g", {axis, {0.0, 1.0}}, values, Interpolation::hold);
+    const auto cubic = make_grid("g", {axis, {0.0, 1.0}}, values, Interpolation::cubic);
+    for (std::size_t k = 0; k < axis.size(); ++k)
+      for (const double at : {std::nextafter(axis[k], -largest), axis[k], std::nextafter(axis[k], largest),
+                              k + 1 < axis.size() ? 0.5 * axis[k] + 0.5 * axis[k + 1] : axis[k]}) {
+        const auto passed = std::upper_bound(axis.begin(), axis.end(), at) - axis.begin();
+        const double here[] = {at, 0.5};
+        EXPECT_EQ(first->value_at(here), static_cast<double>(std::max<std::ptrdiff_t>(passed - 1, 0))) << at;
+        if (axis.back() - axis.front() < largest && axis.back() > 1e-300 && passed > 0) {
+          EXPECT_LE(cubic->value_at(here), static_cast<double>(passed) + 1e-9) << at;
+          EXPECT_GE(cubic->value_at(here), static_cast<double>(passed - 1) - 1e-9) << at;
+        }
+      }
+  }
+}
+
 TEST(Grid, wrong_ones_are_refused) {
   EXPECT_THROW(make_grid("g", {{0.0, 1.0}, {0.0}}, {1.0}, Interpolation::linear), std::invalid_argument);
   EXPECT_THROW(make_grid("g", {{0.0, 0.0}, {0.0}}, {1.0, 2.0}, Interpolation::linear), std::invalid_argument);
