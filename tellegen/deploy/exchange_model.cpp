@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "tellegen/deploy/exchange_slopes.h"
 #include "tellegen/estimate/unknown_states.h"
@@ -34,7 +35,8 @@ class ExchangeMaker {
     options.balance = Balance::off;
     options.recorded.clear();
     options.external.insert(options.external.begin(), parameters.begin(), parameters.end());
-    full_ = prepare_problem(system_, options, simulation.outputs());
+    full_ = problem_without_start(system_, options, simulation.outputs());
+    start_as(simulation);
   }
 
   ExchangeModel make() {
@@ -64,6 +66,28 @@ class ExchangeMaker {
     ExchangeModel none;
     none.refused = std::move(why);
     return none;
+  }
+
+  // The model whose parameters are inputs starts as the model does: its search would begin with parameters
+  // that are zero.
+  void start_as(const Simulation& simulation) {
+    const EquationSystem& own = simulation.system();
+    const InitialState& start = simulation.problem().initial;
+    std::map<std::string, double> columns, rates, held;
+    for (std::int32_t c = 0; c < own.size(); ++c) columns[column_name(own, c)] = start.x[c];
+    for (std::size_t k = 0; k < own.rates.size(); ++k)
+      rates[rate_name(own, static_cast<std::int32_t>(k))] = start.rates[k];
+    for (std::size_t k = 0; k < own.discrete.size(); ++k) held[own.discrete[k].name] = start.held[k];
+    InitialState& initial = full_.initial;
+    for (const Discrete& d : system_.discrete) {
+      const auto found = held.find(d.name);
+      initial.held.push_back(found == held.end() ? d.start : found->second);
+      if (found == held.end()) columns[column_name(system_, d.column)] = d.start;  // a parameter
+    }
+    for (std::int32_t c = 0; c < system_.size(); ++c)
+      initial.x.push_back(columns.at(column_name(system_, c)));
+    for (std::size_t k = 0; k < system_.rates.size(); ++k)
+      initial.rates.push_back(rates.at(rate_name(system_, static_cast<std::int32_t>(k))));
   }
 
   void find_discrete() {
@@ -123,7 +147,8 @@ class ExchangeMaker {
   std::vector<Expr> indicators() {
     std::vector<Expr> formulas;
     for (std::int32_t k : own_)
-      if (minimal_->system.discrete[k].every == 0.0 && !is_timed(k))
+      if (minimal_->system.discrete[k].every == 0.0 &&
+          (!is_timed(k) || has_input(minimal_->system.discrete[k].update)))
         formulas.push_back(substitute(minimal_->system.discrete[k].update, numbers_));
     for (Expr f : minimal_->form.derivatives) formulas.push_back(substitute(f, numbers_));
     for (const auto& [symbol, value] : form_->solved) formulas.push_back(substitute(value, numbers_));
@@ -134,6 +159,11 @@ class ExchangeMaker {
         found.push_back(quantity);
     }
     return found;
+  }
+
+  bool has_input(Expr value) {
+    return std::any_of(full_.external.begin() + static_cast<long>(parameters_), full_.external.end(),
+                       [&](std::int32_t k) { return depends_on(value, held(k)); });
   }
 
   bool is_timed(std::int32_t k) {
