@@ -61,7 +61,8 @@ static inline int fmu_evaluate(fmu_instance* fmu) {
     }
   memcpy(d->values + FMU_FIRST_RATE, found, FMU_STATES * sizeof(double));
   if (d->exchange) memcpy(d->values + FMU_FIRST_OUTPUT, found + FMU_STATES, FMU_OUTPUTS * sizeof(double));
-  memcpy(d->values + FMU_FIRST_INDICATOR, found + FMU_STATES + FMU_OUTPUTS, FMU_INDICATORS * sizeof(double));
+  for (k = 0; k < FMU_INDICATORS; ++k)
+    d->values[FMU_FIRST_INDICATOR + k] = found[FMU_STATES + FMU_OUTPUTS + k] + d->offset[k];
   memcpy(d->iterated, found + FMU_STATES + FMU_OUTPUTS + FMU_INDICATORS, FMU_ITERATED * sizeof(double));
   d->stale = 0;
   return 1;
@@ -140,7 +141,7 @@ static inline double fmu_next_event(const fmu_data* d) {
 }
 
 /* What is sampled now takes its value from before any jump. */
-static inline int fmu_sample(fmu_instance* fmu) {
+static inline int fmu_sample(fmu_instance* fmu, int* restart) {
   fmu_data* d = &fmu->now;
   double update[FMU_DISCRETE + 1];
   int k, due = 0;
@@ -150,19 +151,40 @@ static inline int fmu_sample(fmu_instance* fmu) {
   if (!fmu_exchange_call(fmu, fmu_exchange_updates, update)) return 0;
   for (k = 0; k < FMU_DISCRETE; ++k)
     if (fmu_every[k] > 0.0 && d->values[0] >= (d->sample[k] - 1e-9) * fmu_every[k]) {
+      *restart = *restart || d->discrete[k] != update[k];
       d->discrete[k] = update[k];
       d->sample[k] = floor(d->values[0] / fmu_every[k] + 1e-6) + 1.0;
     }
   return 1;
 }
 
-/* Event mode: discrete variables become what they want to be, until nothing changes any more. */
-static inline int fmu_update(fmu_instance* fmu, int* terminate, double* next) {
+/* Between events an indicator is moved away from zero, to the side on which its quantity is: importers do not
+ * see one that leaves zero, and what decides has surely changed where one crosses. */
+static inline int fmu_move_indicators(fmu_instance* fmu) {
+  fmu_data* d = &fmu->now;
+  double* z = d->values + FMU_FIRST_INDICATOR;
+  int k;
+  for (k = 0; k < FMU_INDICATORS; ++k) d->offset[k] = 0.0;
+  d->stale = 1;
+  if (!fmu_evaluate(fmu)) return 0;
+  for (k = 0; k < FMU_INDICATORS; ++k) {
+    if (fabs(z[k]) > d->size[k]) d->size[k] = fabs(z[k]);
+    d->offset[k] = (z[k] > 0.0 ? 1e-10 : -1e-10) * (d->size[k] > 1e-6 ? d->size[k] : 1e-6);
+    z[k] += d->offset[k];
+  }
+  return 1;
+}
+
+/* Event mode: discrete variables become what they want to be, until nothing changes any more. States stay as
+ * they are; but where rates have jumped, `restart` says that they changed, because importers begin anew only
+ * then: what a multistep formula knows of the past is wrong. */
+static inline int fmu_update(fmu_instance* fmu, int* terminate, int* restart, double* next) {
   fmu_data* d = &fmu->now;
   double update[FMU_DISCRETE + 1];
   int k, round, changed = 1, any = 0;
-  if (!fmu_pivots_hold(fmu) || !fmu_sample(fmu)) return 0;
-  while (d->jump < FMU_JUMPS && d->values[0] >= fmu_jump[d->jump]) ++d->jump;
+  *restart = d->parameters_set;
+  if (!fmu_pivots_hold(fmu) || !fmu_sample(fmu, restart)) return 0;
+  for (; d->jump < FMU_JUMPS && d->values[0] >= fmu_jump[d->jump]; ++d->jump) *restart = 1;
   for (round = 0; FMU_DISCRETE > 0 && changed && round < FMU_MOST_ROUNDS; ++round) {
     if (!fmu_exchange_call(fmu, fmu_exchange_updates, update)) return 0;
     changed = 0;
@@ -172,7 +194,7 @@ static inline int fmu_update(fmu_instance* fmu, int* terminate, double* next) {
       changed = any = 1;
     }
   }
-  d->stale = 1;
+  *restart = *restart || any;
   if (any) {
     snprintf(fmu->message, sizeof fmu->message, "%s at t = %g s",
              changed ? "discrete variables change again and again" : "discrete variables have changed",
@@ -183,7 +205,7 @@ static inline int fmu_update(fmu_instance* fmu, int* terminate, double* next) {
       d->values[0] >= FMU_KNOWN_TO || (FMU_STOP >= 0 && d->discrete[FMU_STOP >= 0 ? FMU_STOP : 0] != 0.0);
   *terminate = d->over;
   *next = d->over ? INFINITY : fmu_next_event(d);
-  return fmu_evaluate(fmu);
+  return fmu_move_indicators(fmu);
 }
 
 /* Which of the derivatives' columns a variable is; -1: none. */

@@ -43,9 +43,10 @@ typedef struct {
   double discrete[FMU_DISCRETE + 1],
       sample[FMU_DISCRETE + 1];      /* and the multiple of the sample time that is next */
   double iterated[FMU_ITERATED + 1]; /* where Newton's iteration starts */
-  int jump;                          /* of the sources, the next */
-  int stale;                         /* rates and indicators are to be computed */
-  int exchange;                      /* the importer integrates */
+  double size[FMU_INDICATORS + 1], offset[FMU_INDICATORS + 1]; /* of indicators */
+  int jump;                                                    /* of the sources, the next */
+  int stale;                                                   /* rates and indicators are to be computed */
+  int exchange;                                                /* the importer integrates */
   fmu_phase phase;
   int parameters_set; /* since the last step */
   int over;           /* the run has ended */

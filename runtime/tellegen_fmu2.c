@@ -149,12 +149,12 @@ PLAIN_FUNCTION(EnterContinuousTimeMode) {
   return fmi2OK;
 }
 FUNCTION(NewDiscreteStates, fmi2EventInfo* info) {
-  int over = 0;
+  int over = 0, restart = 0;
   double next = INFINITY;
   OWN;
-  if (!IN(1 << FMU_EVENT) || !fmu_update(fmu, &over, &next)) return fmi2Error;
+  if (!IN(1 << FMU_EVENT) || !fmu_update(fmu, &over, &restart, &next)) return fmi2Error;
   info->newDiscreteStatesNeeded = info->nominalsOfContinuousStatesChanged = fmi2False;
-  info->valuesOfContinuousStatesChanged = fmi2False;
+  info->valuesOfContinuousStatesChanged = restart;
   info->terminateSimulation = over;
   info->nextEventTimeDefined = next < INFINITY;
   info->nextEventTime = next < INFINITY ? next : 0.0;

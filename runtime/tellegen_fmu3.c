@@ -201,11 +201,12 @@ FMI3_EXPORT fmi3Status FMI3(EnterContinuousTimeMode)(fmi3Instance instance) {
 }
 FUNCTION(UpdateDiscreteStates, fmi3Boolean* again, fmi3Boolean* terminate, fmi3Boolean* nominals,
          fmi3Boolean* values, fmi3Boolean* time_defined, fmi3Float64* time) {
-  int over = 0;
+  int over = 0, restart = 0;
   double next = INFINITY;
   OWN;
-  if (!IN(1 << FMU_EVENT) || !fmu_update(fmu, &over, &next)) return fmi3Error;
-  *again = *nominals = *values = fmi3False;
+  if (!IN(1 << FMU_EVENT) || !fmu_update(fmu, &over, &restart, &next)) return fmi3Error;
+  *again = *nominals = fmi3False;
+  *values = restart != 0;
   *terminate = over != 0;
   *time_defined = next < INFINITY;
   *time = *time_defined ? next : 0.0;
