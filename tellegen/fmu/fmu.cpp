@@ -100,6 +100,7 @@ class OnlyInstance : public FmuInstance {
 struct FmuFile::Unpacked {
   std::mutex mutex;
   fs::path folder;
+  bool complete = false;            // everything is in it
   std::atomic<bool> taken = false;  // by the only instance there may be
   ~Unpacked() {
     std::error_code error;
@@ -120,10 +121,12 @@ struct FmuFile::Unpacked {
           found.empty() && has(name))
         found = name;
     if (found.empty()) throw FmuError(no_code(names, d, identifier));
-    if (!folder.empty()) return folder / found;
-    std::string name_of_folder = (fs::temp_directory_path() / "tellegen-fmu-XXXXXX").string();
-    if (!mkdtemp(name_of_folder.data())) throw FmuError("there is no folder to unpack it to");
-    folder = name_of_folder;  // somebody must remove it
+    if (complete) return folder / found;
+    if (folder.empty()) {
+      std::string made = (fs::temp_directory_path() / "tellegen-fmu-XXXXXX").string();
+      if (!mkdtemp(made.data())) throw FmuError("there is no folder to unpack it to");
+      folder = made;
+    }
     for (const std::string& name : names) {
       const fs::path target = folder / fs::path(name).lexically_normal();
       const fs::path inside = target.lexically_relative(folder);
@@ -140,6 +143,7 @@ struct FmuFile::Unpacked {
       if (fs::file_size(target, error) != content.size())
         throw FmuError("it cannot be unpacked to " + target.string());
     }
+    complete = true;
     return folder / found;
   }
 
