@@ -72,7 +72,7 @@ struct ExchangeExport {
     for (const ExportedFile& f : fmu.files)
       if (f.name.starts_with("binaries/" + std::string(host.machine)) ||
           f.name.starts_with("binaries/linux64")) {
-        put(file.string() + ".so", f.text);
+        if (!fs::exists(file.string() + ".so")) put(file.string() + ".so", f.text);  // it may be loaded
         return std::make_unique<SharedObject>(file.string() + ".so");
       }
     throw std::runtime_error("no code for this machine");
@@ -88,7 +88,7 @@ ReadOptions with_library() {
   return options;
 }
 
-// Compilers take their time: once for each version. Value references: time, R1, C1, P, T, on, c.v, its rate,
+// Compilers take their time: once for each version. Value references: time, R1, C1, P, T, on, c.dT, its rate,
 // two indicators.
 enum : fmi3ValueReference { time_, R1, C1, P, T, on, state, rate, first_indicator };
 const ExchangeExport& heater(int version) {
