@@ -105,6 +105,10 @@ void write_c(const ExportRequest& request, const Model& model, Simulation& simul
   print_parameters(exported.parameters, exported.fixed);
 }
 
+std::string count_of(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 void write_fmu(const ExportRequest& request, const Model& model, Simulation& simulation) {
   const FmuExport fmu = export_fmu(model, simulation, {.name = name_of(request), .version = request.fmi});
   try {
@@ -115,8 +119,16 @@ void write_fmu(const ExportRequest& request, const Model& model, Simulation& sim
     throw not_written(tellegen_export, error);
   }
   const Problem& problem = simulation.problem();
-  fmt::print("{}, {} with steps of {:g} s as an FMU (FMI {}.0, co-simulation) in {}\n", model.name,
-             problem.options.method, problem.step, request.fmi, request.output);
+  fmt::print("{}, {} with steps of {:g} s as an FMU (FMI {}.0, co-simulation{}) in {}\n", model.name,
+             problem.options.method, problem.step, request.fmi,
+             fmu.no_exchange.empty() ? " and model exchange" : "", request.output);
+  if (!fmu.no_exchange.empty())
+    fmt::print("no model exchange: {}\n", fmu.no_exchange);
+  else
+    fmt::print("model exchange: {}, {}{}\n", count_of(fmu.states, "state"),
+               count_of(fmu.indicators, "event indicator"),
+               fmu.no_derivatives.empty() ? ", directional derivatives"
+                                          : "; no directional derivatives: " + fmu.no_derivatives);
   fmt::print("binaries: {}\n",
              fmu.binaries.empty() ? "none, there is no compiler: sources only" : joined(fmu.binaries));
   if (!fmu.inputs.empty()) fmt::print("inputs: {}\n", joined(fmu.inputs));

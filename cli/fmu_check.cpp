@@ -49,7 +49,11 @@ std::string fmu_text(const Model& model) {
   });
   return fmt::format("{}\n\nFMI {}, {}{}\ncode for: {}\n\n{}\nno faults\n", d.model_name, d.version_text,
                      d.co_simulation.empty() ? "no co-simulation" : "co-simulation",
-                     d.model_exchange.empty() ? "" : ", model exchange", platforms_of(use), to_text(table));
+                     d.model_exchange.empty() ? ""
+                     : d.rates.empty() || d.directional
+                         ? ", model exchange"
+                         : ", model exchange (it gives no derivatives: the integrator takes differences)",
+                     platforms_of(use), to_text(table));
 }
 
 nlohmann::ordered_json fmu_json(const Model& model) {

@@ -41,7 +41,7 @@ struct SimulateRequest {
   int iterations = 0, start_steps = 0, event_bisections = 0, slow_steps = 0;
   double tolerance = 0.0, agreement = 1e-7, verify = 0.01;
   bool refactor = false, interpret = false, all = false, wants_json = false, wants_reference = false;
-  bool isolate = false;  // imported FMUs
+  bool isolate = false, exchange = false;  // imported FMUs
   bool wants_verify = false, strict = false, no_balance = false, balance = false;
   RealtimeRequest realtime;
 };
@@ -298,6 +298,7 @@ void simulate(const SimulateRequest& request) {
   for (const std::string& text : request.set)
     reading.overrides.push_back(read_assignment({tellegen_simulate, "--set"}, text));
   reading.isolate = request.isolate;
+  reading.exchange = request.exchange;
   check_targets(request);
   check_addresses(request.realtime);
   Analyses analyses;
@@ -457,6 +458,8 @@ void add_simulate(CLI::App& command) {
                       ->excludes(off)
                       ->group(how);
   command.add_flag("--interpret", r.interpret, "do without the system's C compiler")->group(how);
+  command.add_flag("--exchange", r.exchange,
+                   "imported FMUs by model exchange, though they have co-simulation");
   command.add_flag("--isolate", r.isolate, "imported FMUs in processes of their own: a crash is explained")
       ->group(how);
 

@@ -1,4 +1,4 @@
-/* Types and functions of the Functional Mock-up Interface 2.0 (fmi-standard.org), as far as a co-simulation
+/* Types and functions of the Functional Mock-up Interface 2.0 (fmi-standard.org), as far as an
  * FMU needs them. */
 #ifndef TELLEGEN_FMI2_H
 #define TELLEGEN_FMI2_H
@@ -43,5 +43,11 @@ typedef struct {
   void (*stepFinished)(fmi2ComponentEnvironment, fmi2Status);
   fmi2ComponentEnvironment componentEnvironment;
 } fmi2CallbackFunctions;
+
+typedef struct {
+  fmi2Boolean newDiscreteStatesNeeded, terminateSimulation, nominalsOfContinuousStatesChanged,
+      valuesOfContinuousStatesChanged, nextEventTimeDefined;
+  fmi2Real nextEventTime;
+} fmi2EventInfo;
 
 #endif

@@ -1,4 +1,4 @@
-/* Types and functions of the Functional Mock-up Interface 3.0 (fmi-standard.org), as far as a co-simulation
+/* Types and functions of the Functional Mock-up Interface 3.0 (fmi-standard.org), as far as an
  * FMU needs them: all functions of the standard are declared, because importers look for every one. */
 #ifndef TELLEGEN_FMI3_H
 #define TELLEGEN_FMI3_H

@@ -1,4 +1,4 @@
-/* The functions of FMI 2.0 for a model: co-simulation. */
+/* The functions of FMI 2.0 for a model: co-simulation, and model exchange where it has it. */
 #include "tellegen_fmi2.h"
 #include "tellegen_fmu.h"
 
@@ -33,12 +33,12 @@ FUNCTION(SetDebugLogging, fmi2Boolean on, size_t count, const fmi2String categor
 FMI2_EXPORT fmi2Component FMI2(Instantiate)(fmi2String name, fmi2Type type, fmi2String token,
                                             fmi2String resources, const fmi2CallbackFunctions* callbacks,
                                             fmi2Boolean visible, fmi2Boolean logging) {
-  fmu_instance* fmu = type == fmi2CoSimulation ? fmu_new(name, token) : 0;
+  fmu_instance* fmu = fmu_new(name, token, type != fmi2CoSimulation);
   (void)resources, (void)visible;
   if (!fmu) {
     if (callbacks && callbacks->logger)
       callbacks->logger(callbacks->componentEnvironment, name, fmi2Error, "logStatusError",
-                        "no co-simulation, a GUID of another model, or memory is short");
+                        "no model exchange, a GUID of another model, or memory is short");
     return 0;
   }
   fmu->environment = callbacks ? callbacks->componentEnvironment : 0;
@@ -58,12 +58,10 @@ FUNCTION(SetupExperiment, fmi2Boolean tolerance_defined, fmi2Real tolerance, fmi
 }
 PLAIN_FUNCTION(EnterInitializationMode) { return done(fmu_begin((fmu_instance*)instance, 0.0)); }
 PLAIN_FUNCTION(ExitInitializationMode) { return done(fmu_begun((fmu_instance*)instance)); }
-PLAIN_FUNCTION(Terminate) {
-  ((fmu_instance*)instance)->now.phase = FMU_TERMINATED;
-  return fmi2OK;
-}
+PLAIN_FUNCTION(Terminate) { return done(fmu_terminate((fmu_instance*)instance)); }
 PLAIN_FUNCTION(Reset) {
-  fmu_start(&((fmu_instance*)instance)->now);
+  fmu_data* now = &((fmu_instance*)instance)->now;
+  fmu_start(now, now->exchange);
   return fmi2OK;
 }
 
@@ -89,11 +87,7 @@ NO_VARIABLES(Boolean)
 NO_VARIABLES(String)
 
 FUNCTION(GetFMUstate, fmi2FMUstate* state) { return done(fmu_get_state((fmu_instance*)instance, state)); }
-FUNCTION(SetFMUstate, fmi2FMUstate state) {
-  if (!state) return fmi2Error;
-  memcpy(&((fmu_instance*)instance)->now, state, sizeof(fmu_data));
-  return fmi2OK;
-}
+FUNCTION(SetFMUstate, fmi2FMUstate state) { return done(fmu_set_state((fmu_instance*)instance, state)); }
 FUNCTION(FreeFMUstate, fmi2FMUstate* state) {
   (void)instance;
   if (state) free(*state), *state = 0;
@@ -137,6 +131,82 @@ FUNCTION(GetBooleanStatus, fmi2StatusKind kind, fmi2Boolean* value) {
   return fmi2OK;
 }
 
+/* Model exchange. */
+#define OWN fmu_instance* fmu = (fmu_instance*)instance
+#define IN(phases) fmu_in(fmu, phases, __func__)
+#define EVALUATED (1 << FMU_INITIALIZING | 1 << FMU_EVENT | 1 << FMU_CONTINUOUS | 1 << FMU_TERMINATED)
+
+PLAIN_FUNCTION(EnterEventMode) {
+  OWN;
+  if (!IN(1 << FMU_CONTINUOUS)) return fmi2Error;
+  fmu->now.phase = FMU_EVENT;
+  return fmi2OK;
+}
+PLAIN_FUNCTION(EnterContinuousTimeMode) {
+  OWN;
+  if (!IN(1 << FMU_EVENT)) return fmi2Error;
+  fmu->now.phase = FMU_CONTINUOUS;
+  return fmi2OK;
+}
+FUNCTION(NewDiscreteStates, fmi2EventInfo* info) {
+  int over = 0, restart = 0;
+  double next = INFINITY;
+  OWN;
+  if (!IN(1 << FMU_EVENT) || !fmu_update(fmu, &over, &restart, &next)) return fmi2Error;
+  info->newDiscreteStatesNeeded = info->nominalsOfContinuousStatesChanged = fmi2False;
+  info->valuesOfContinuousStatesChanged = restart;
+  info->terminateSimulation = over;
+  info->nextEventTimeDefined = next < INFINITY;
+  info->nextEventTime = next < INFINITY ? next : 0.0;
+  return fmi2OK;
+}
+FUNCTION(CompletedIntegratorStep, fmi2Boolean no_going_back, fmi2Boolean* event, fmi2Boolean* terminate) {
+  OWN;
+  (void)no_going_back;
+  *event = *terminate = fmi2False;
+  return done(IN(1 << FMU_CONTINUOUS));
+}
+FUNCTION(SetTime, fmi2Real time) {
+  OWN;
+  if (!IN(1 << FMU_CONTINUOUS | 1 << FMU_EVENT) || !isfinite(time)) return fmi2Error;
+  fmu->now.values[0] = time;
+  fmu->now.stale = 1;
+  return fmi2OK;
+}
+FUNCTION(SetContinuousStates, const fmi2Real states[], size_t count) {
+  OWN;
+  if (!IN(1 << FMU_CONTINUOUS) || count != FMU_STATES) return fmi2Error;
+  memcpy(fmu->now.values + FMU_FIRST_STATE, states, count * sizeof(double));
+  fmu->now.stale = 1;
+  return fmi2OK;
+}
+#define VALUES(name, first, size)                                                          \
+  FUNCTION(name, fmi2Real values[], size_t count) {                                        \
+    OWN;                                                                                   \
+    if (!IN(EVALUATED) || count != (size_t)(size) || !fmu_evaluate(fmu)) return fmi2Error; \
+    memcpy(values, fmu->now.values + (first), count * sizeof(double));                     \
+    return fmi2OK;                                                                         \
+  }
+VALUES(GetDerivatives, FMU_FIRST_RATE, FMU_STATES)
+VALUES(GetEventIndicators, FMU_FIRST_INDICATOR, FMU_INDICATORS)
+FUNCTION(GetContinuousStates, fmi2Real states[], size_t count) {
+  OWN;
+  if (!IN(EVALUATED) || count != FMU_STATES) return fmi2Error;
+  memcpy(states, fmu->now.values + FMU_FIRST_STATE, count * sizeof(double));
+  return fmi2OK;
+}
+FUNCTION(GetNominalsOfContinuousStates, fmi2Real nominals[], size_t count) {
+  size_t k;
+  OWN;
+  if (!IN(EVALUATED) || count != FMU_STATES) return fmi2Error;
+  for (k = 0; k < count; ++k) nominals[k] = 1.0;
+  return fmi2OK;
+}
+FUNCTION(GetDirectionalDerivative, const fmi2ValueReference unknowns[], size_t n,
+         const fmi2ValueReference knowns[], size_t m, const fmi2Real seed[], fmi2Real sensitivity[]) {
+  return done(fmu_derivative((fmu_instance*)instance, 0, unknowns, n, knowns, m, seed, sensitivity));
+}
+
 /* What this FMU does not offer. */
 PLAIN_FUNCTION(CancelStep) {
   (void)instance;
@@ -153,11 +223,6 @@ FUNCTION(GetIntegerStatus, fmi2StatusKind kind, fmi2Integer* value) {
 FUNCTION(GetStringStatus, fmi2StatusKind kind, fmi2String* value) {
   (void)instance, (void)kind, (void)value;
   return fmi2Discard;
-}
-FUNCTION(GetDirectionalDerivative, const fmi2ValueReference unknowns[], size_t n,
-         const fmi2ValueReference knowns[], size_t m, const fmi2Real seed[], fmi2Real sensitivity[]) {
-  (void)instance, (void)unknowns, (void)n, (void)knowns, (void)m, (void)seed, (void)sensitivity;
-  return fmi2Error;
 }
 FUNCTION(SetRealInputDerivatives, const fmi2ValueReference references[], size_t count,
          const fmi2Integer orders[], const fmi2Real values[]) {

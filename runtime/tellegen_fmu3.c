@@ -1,4 +1,4 @@
-/* The functions of FMI 3.0 for a model: co-simulation. */
+/* The functions of FMI 3.0 for a model: co-simulation, and model exchange where it has it. */
 #include "tellegen_fmi3.h"
 #include "tellegen_fmu.h"
 
@@ -35,7 +35,7 @@ FMI3_EXPORT fmi3Instance FMI3(InstantiateCoSimulation)(
     fmi3Boolean events, fmi3Boolean early_return, const fmi3ValueReference intermediate[],
     size_t intermediates, fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
     fmi3IntermediateUpdateCallback update) {
-  fmu_instance* fmu = fmu_new(name, token);
+  fmu_instance* fmu = fmu_new(name, token, 0);
   (void)resources, (void)visible, (void)early_return, (void)intermediate, (void)update;
   if (!fmu) {
     if (log)
@@ -51,6 +51,25 @@ FMI3_EXPORT fmi3Instance FMI3(InstantiateCoSimulation)(
   return 0;
 }
 
+FMI3_EXPORT fmi3Instance FMI3(InstantiateModelExchange)(fmi3String name, fmi3String token,
+                                                        fmi3String resources, fmi3Boolean visible,
+                                                        fmi3Boolean logging,
+                                                        fmi3InstanceEnvironment environment,
+                                                        fmi3LogMessageCallback log) {
+  fmu_instance* fmu = fmu_new(name, token, 1);
+  (void)resources, (void)visible;
+  if (!fmu) {
+    if (log)
+      log(environment, fmi3Error, "logStatusError",
+          "no model exchange, a token of another model, or memory is short");
+    return 0;
+  }
+  fmu->environment = environment;
+  fmu->logging = logging;
+  memcpy(&fmu->logger, &log, sizeof log);
+  return fmu;
+}
+
 FMI3_EXPORT void FMI3(FreeInstance)(fmi3Instance instance) { fmu_free((fmu_instance*)instance); }
 
 FUNCTION(EnterInitializationMode, fmi3Boolean tolerance_defined, fmi3Float64 tolerance, fmi3Float64 start,
@@ -62,11 +81,11 @@ FMI3_EXPORT fmi3Status FMI3(ExitInitializationMode)(fmi3Instance instance) {
   return done(fmu_begun((fmu_instance*)instance));
 }
 FMI3_EXPORT fmi3Status FMI3(Terminate)(fmi3Instance instance) {
-  ((fmu_instance*)instance)->now.phase = FMU_TERMINATED;
-  return fmi3OK;
+  return done(fmu_terminate((fmu_instance*)instance));
 }
 FMI3_EXPORT fmi3Status FMI3(Reset)(fmi3Instance instance) {
-  fmu_start(&((fmu_instance*)instance)->now);
+  fmu_data* now = &((fmu_instance*)instance)->now;
+  fmu_start(now, now->exchange);
   return fmi3OK;
 }
 
@@ -120,11 +139,7 @@ FUNCTION(SetClock, const fmi3ValueReference references[], size_t count, const fm
 }
 
 FUNCTION(GetFMUState, fmi3FMUState* state) { return done(fmu_get_state((fmu_instance*)instance, state)); }
-FUNCTION(SetFMUState, fmi3FMUState state) {
-  if (!state) return fmi3Error;
-  memcpy(&((fmu_instance*)instance)->now, state, sizeof(fmu_data));
-  return fmi3OK;
-}
+FUNCTION(SetFMUState, fmi3FMUState state) { return done(fmu_set_state((fmu_instance*)instance, state)); }
 FUNCTION(FreeFMUState, fmi3FMUState* state) {
   (void)instance;
   if (state) free(*state), *state = 0;
@@ -168,15 +183,97 @@ FUNCTION(DoStep, fmi3Float64 from, fmi3Float64 length, fmi3Boolean no_going_back
   return done(status == 0 || status == 2);
 }
 
-/* What this FMU does not offer. */
-FMI3_EXPORT fmi3Instance FMI3(InstantiateModelExchange)(fmi3String name, fmi3String token,
-                                                        fmi3String resources, fmi3Boolean visible,
-                                                        fmi3Boolean logging,
-                                                        fmi3InstanceEnvironment environment,
-                                                        fmi3LogMessageCallback log) {
-  (void)name, (void)token, (void)resources, (void)visible, (void)logging, (void)environment, (void)log;
-  return 0;
+/* Model exchange. */
+#define IN(phases) fmu_in(fmu, phases, __func__)
+#define EVALUATED (1 << FMU_INITIALIZING | 1 << FMU_EVENT | 1 << FMU_CONTINUOUS | 1 << FMU_TERMINATED)
+
+FMI3_EXPORT fmi3Status FMI3(EnterEventMode)(fmi3Instance instance) {
+  OWN;
+  if (!IN(1 << FMU_CONTINUOUS)) return fmi3Error;
+  fmu->now.phase = FMU_EVENT;
+  return fmi3OK;
 }
+FMI3_EXPORT fmi3Status FMI3(EnterContinuousTimeMode)(fmi3Instance instance) {
+  OWN;
+  if (!IN(1 << FMU_EVENT)) return fmi3Error;
+  fmu->now.phase = FMU_CONTINUOUS;
+  return fmi3OK;
+}
+FUNCTION(UpdateDiscreteStates, fmi3Boolean* again, fmi3Boolean* terminate, fmi3Boolean* nominals,
+         fmi3Boolean* values, fmi3Boolean* time_defined, fmi3Float64* time) {
+  int over = 0, restart = 0;
+  double next = INFINITY;
+  OWN;
+  if (!IN(1 << FMU_EVENT) || !fmu_update(fmu, &over, &restart, &next)) return fmi3Error;
+  *again = *nominals = fmi3False;
+  *values = restart != 0;
+  *terminate = over != 0;
+  *time_defined = next < INFINITY;
+  *time = *time_defined ? next : 0.0;
+  return fmi3OK;
+}
+FUNCTION(CompletedIntegratorStep, fmi3Boolean no_going_back, fmi3Boolean* event, fmi3Boolean* terminate) {
+  OWN;
+  (void)no_going_back;
+  *event = *terminate = fmi3False;
+  return done(IN(1 << FMU_CONTINUOUS));
+}
+FUNCTION(SetTime, fmi3Float64 time) {
+  OWN;
+  if (!IN(1 << FMU_CONTINUOUS | 1 << FMU_EVENT) || !isfinite(time)) return fmi3Error;
+  fmu->now.values[0] = time;
+  fmu->now.stale = 1;
+  return fmi3OK;
+}
+FUNCTION(SetContinuousStates, const fmi3Float64 states[], size_t count) {
+  OWN;
+  if (!IN(1 << FMU_CONTINUOUS) || count != FMU_STATES) return fmi3Error;
+  memcpy(fmu->now.values + FMU_FIRST_STATE, states, count * sizeof(double));
+  fmu->now.stale = 1;
+  return fmi3OK;
+}
+#define VALUES(name, first, size)                                                          \
+  FUNCTION(name, fmi3Float64 values[], size_t count) {                                     \
+    OWN;                                                                                   \
+    if (!IN(EVALUATED) || count != (size_t)(size) || !fmu_evaluate(fmu)) return fmi3Error; \
+    memcpy(values, fmu->now.values + (first), count * sizeof(double));                     \
+    return fmi3OK;                                                                         \
+  }
+VALUES(GetContinuousStateDerivatives, FMU_FIRST_RATE, FMU_STATES)
+VALUES(GetEventIndicators, FMU_FIRST_INDICATOR, FMU_INDICATORS)
+FUNCTION(GetContinuousStates, fmi3Float64 states[], size_t count) {
+  OWN;
+  if (!IN(EVALUATED) || count != FMU_STATES) return fmi3Error;
+  memcpy(states, fmu->now.values + FMU_FIRST_STATE, count * sizeof(double));
+  return fmi3OK;
+}
+FUNCTION(GetNominalsOfContinuousStates, fmi3Float64 nominals[], size_t count) {
+  size_t k;
+  OWN;
+  if (!IN(EVALUATED) || count != FMU_STATES) return fmi3Error;
+  for (k = 0; k < count; ++k) nominals[k] = 1.0;
+  return fmi3OK;
+}
+#define COUNT(name, size)                     \
+  FUNCTION(name, size_t* count) {             \
+    OWN;                                      \
+    if (!fmu->now.exchange) return fmi3Error; \
+    *count = (size);                          \
+    return fmi3OK;                            \
+  }
+COUNT(GetNumberOfEventIndicators, FMU_INDICATORS)
+COUNT(GetNumberOfContinuousStates, FMU_STATES)
+#define DERIVATIVE(name, adjoint)                                                                            \
+  FUNCTION(name, const fmi3ValueReference unknowns[], size_t n, const fmi3ValueReference knowns[], size_t m, \
+           const fmi3Float64 seed[], size_t seeds, fmi3Float64 sensitivity[], size_t size) {                 \
+    OWN;                                                                                                     \
+    if (seeds != ((adjoint) ? n : m) || size != ((adjoint) ? m : n)) return fmi3Error;                       \
+    return done(fmu_derivative(fmu, adjoint, unknowns, n, knowns, m, seed, sensitivity));                    \
+  }
+DERIVATIVE(GetDirectionalDerivative, 0)
+DERIVATIVE(GetAdjointDerivative, 1)
+
+/* What this FMU does not offer. */
 FMI3_EXPORT fmi3Instance FMI3(InstantiateScheduledExecution)(
     fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible, fmi3Boolean logging,
     fmi3InstanceEnvironment environment, fmi3LogMessageCallback log, fmi3ClockUpdateCallback clock,
@@ -191,45 +288,10 @@ FMI3_EXPORT fmi3Instance FMI3(InstantiateScheduledExecution)(
     (void)instance;                                          \
     return fmi3Error;                                        \
   }
-REFUSED(EnterEventMode)
 REFUSED(EnterConfigurationMode)
 REFUSED(ExitConfigurationMode)
 REFUSED(EvaluateDiscreteStates)
-REFUSED(EnterContinuousTimeMode)
 
-FUNCTION(UpdateDiscreteStates, fmi3Boolean* again, fmi3Boolean* terminate, fmi3Boolean* nominals,
-         fmi3Boolean* values, fmi3Boolean* time_defined, fmi3Float64* time) {
-  (void)instance, (void)again, (void)terminate, (void)nominals, (void)values, (void)time_defined, (void)time;
-  return fmi3Error;
-}
-FUNCTION(CompletedIntegratorStep, fmi3Boolean no_going_back, fmi3Boolean* event, fmi3Boolean* terminate) {
-  (void)instance, (void)no_going_back, (void)event, (void)terminate;
-  return fmi3Error;
-}
-FUNCTION(SetTime, fmi3Float64 time) {
-  (void)instance, (void)time;
-  return fmi3Error;
-}
-FUNCTION(SetContinuousStates, const fmi3Float64 states[], size_t count) {
-  (void)instance, (void)states, (void)count;
-  return fmi3Error;
-}
-#define NO_NUMBERS(name)                           \
-  FUNCTION(name, fmi3Float64 values[], size_t n) { \
-    (void)instance, (void)values, (void)n;         \
-    return fmi3Error;                              \
-  }
-NO_NUMBERS(GetContinuousStateDerivatives)
-NO_NUMBERS(GetEventIndicators)
-NO_NUMBERS(GetContinuousStates)
-NO_NUMBERS(GetNominalsOfContinuousStates)
-#define NONE(name)                \
-  FUNCTION(name, size_t* count) { \
-    (void)instance, (void)count;  \
-    return fmi3Error;             \
-  }
-NONE(GetNumberOfEventIndicators)
-NONE(GetNumberOfContinuousStates)
 FUNCTION(GetNumberOfVariableDependencies, fmi3ValueReference reference, size_t* count) {
   (void)instance, (void)reference, (void)count;
   return fmi3Error;
@@ -241,15 +303,6 @@ FUNCTION(GetVariableDependencies, fmi3ValueReference dependent, size_t elements[
   (void)kinds, (void)count;
   return fmi3Error;
 }
-#define NO_DERIVATIVE(name)                                                                                  \
-  FUNCTION(name, const fmi3ValueReference unknowns[], size_t n, const fmi3ValueReference knowns[], size_t m, \
-           const fmi3Float64 seed[], size_t seeds, fmi3Float64 sensitivity[], size_t size) {                 \
-    (void)instance, (void)unknowns, (void)n, (void)knowns, (void)m, (void)seed, (void)seeds;                 \
-    (void)sensitivity, (void)size;                                                                           \
-    return fmi3Error;                                                                                        \
-  }
-NO_DERIVATIVE(GetDirectionalDerivative)
-NO_DERIVATIVE(GetAdjointDerivative)
 FUNCTION(GetOutputDerivatives, const fmi3ValueReference references[], size_t count, const fmi3Int32 orders[],
          fmi3Float64 values[], size_t n) {
   (void)instance, (void)references, (void)count, (void)orders, (void)values, (void)n;

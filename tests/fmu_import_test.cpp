@@ -352,8 +352,8 @@ TEST(FmuImport, WrongFilesAreFaults) {
   expect("its modelDescription.xml is no XML");
   write_tank(folder / "tank.fmu", replaced(tank_xml, "fmiVersion=\"2.0\"", "fmiVersion=\"1.0\""));
   expect("it is of FMI version '1.0'; FMI 2 and 3 can be run");
-  write_tank(folder / "tank.fmu", replaced(tank_xml, "<CoSimulation", "<ModelExchange"));
-  expect("it has no co-simulation");
+  write_tank(folder / "tank.fmu", replaced(tank_xml, "<CoSimulation", "<ScheduledExecution"));
+  expect("it has neither co-simulation nor model exchange");
   write_tank(folder / "tank.fmu", replaced(tank_xml, "canHandle", "needsExecutionTool=\"true\" canHandle"));
   expect("it needs the tool that made it");
   write_tank(folder / "tank.fmu", tank_xml, "win64");

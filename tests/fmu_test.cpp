@@ -311,9 +311,11 @@ TEST(Fmu, is_described) {
       names.push_back(fmt::format("{} {} {}", v.attribute("name").value(), v.attribute("causality").value(),
                                   v.attribute("variability").value()));
     }
-    EXPECT_EQ(names, (std::vector<std::string>{"time independent continuous", "R1 parameter tunable",
-                                               "P input continuous", "T output continuous",
-                                               "on output continuous"}));
+    EXPECT_EQ(names, (std::vector<std::string>{
+                         "time independent continuous", "R1 parameter tunable", "P input continuous",
+                         "T output continuous", "on output continuous", "c.dT local continuous",
+                         "der(c.dT) local continuous", "event_indicator_1 local continuous",
+                         "event_indicator_2 local continuous"}));
     const pugi::xml_node kelvin = root.child("UnitDefinitions").find_child_by_attribute("Unit", "name", "K");
     EXPECT_EQ(kelvin.child("DisplayUnit").attribute("offset").as_double(), -273.15);
     EXPECT_EQ(kelvin.child("BaseUnit").attribute("K").as_int(), 1);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <pugixml.hpp>
 #include <set>
 #include <sstream>
@@ -44,9 +46,35 @@ const char* causality(Role role) {
       return "parameter";
     case Role::input:
       return "input";
-    default:
+    case Role::output:
       return "output";
+    default:
+      return "local";
   }
+}
+
+void list_sources(pugi::xml_node interface, const std::vector<std::string>& sources) {
+  pugi::xml_node files = interface.append_child("SourceFiles");
+  for (const std::string& source : sources) set(files.append_child("File"), "name", source);
+}
+
+void describe_exchange(pugi::xml_node root, const CModel& m, const ExportedDescription& fmu,
+                       const ExchangeModel& exchange, const std::vector<std::string>& sources) {
+  pugi::xml_node me = root.append_child("ModelExchange");
+  set(me, "modelIdentifier", m.name);
+  const bool derivatives = exchange.without_slopes.empty();
+  if (fmu.version == 3) {
+    set(me, "canGetAndSetFMUState", true);
+    set(me, "canSerializeFMUState", true);
+    set(me, "providesDirectionalDerivatives", derivatives);
+    set(me, "providesAdjointDerivatives", derivatives);
+    return;
+  }
+  set(me, "completedIntegratorStepNotNeeded", true);
+  set(me, "canGetAndSetFMUstate", true);
+  set(me, "canSerializeFMUstate", true);
+  set(me, "providesDirectionalDerivative", derivatives);
+  list_sources(me, sources);
 }
 
 void describe_interface(pugi::xml_node root, const CModel& m, const ExportedDescription& fmu,
@@ -62,8 +90,7 @@ void describe_interface(pugi::xml_node root, const CModel& m, const ExportedDesc
   }
   set(cs, "canGetAndSetFMUstate", true);
   set(cs, "canSerializeFMUstate", true);
-  pugi::xml_node files = cs.append_child("SourceFiles");
-  for (const std::string& source : sources) set(files.append_child("File"), "name", source);
+  list_sources(cs, sources);
 }
 
 void describe_variable(pugi::xml_node all, const ExportedDescription& fmu, std::size_t k, FmuUnits& units) {
@@ -75,37 +102,101 @@ void describe_variable(pugi::xml_node all, const ExportedDescription& fmu, std::
   set(node, "causality", causality(v.role));
   set(node, "variability", v.role == Role::parameter ? "tunable" : "continuous");
   if (fmu.version == 2) {
-    if (v.role == Role::output) set(node, "initial", "calculated");
+    if (causality(v.role) == std::string_view("output") || causality(v.role) == std::string_view("local"))
+      set(node, "initial", "calculated");
     node = node.append_child("Real");
   }
+  if (fmu.version == 3 && v.role == Role::state) set(node, "initial", "calculated");
+  // FMI 2 counts variables from 1. A state stands as far before its rate as there are states.
+  if (v.role == Role::rate)
+    set(node, "derivative",
+        static_cast<unsigned int>(k - fmu.count(Role::state) + (fmu.version == 2 ? 1 : 0)));
   units.describe(node, v.role == Role::time ? "s" : v.unit);
   if (v.role == Role::parameter || v.role == Role::input) set(node, "start", v.start);
 }
 
-void describe_structure(pugi::xml_node structure, const ExportedDescription& fmu) {
-  const auto add = [&](pugi::xml_node to, const char* element) {
-    for (std::size_t k = 0; k < fmu.variables.size(); ++k) {
-      if (fmu.variables[k].role != Role::output) continue;
-      pugi::xml_node unknown = to.append_child(element);
-      // FMI 2 counts variables from 1.
-      if (fmu.version == 3)
-        set(unknown, "valueReference", static_cast<unsigned int>(k));
-      else
-        set(unknown, "index", static_cast<unsigned int>(k + 1));
-    }
-  };
-  if (fmu.version == 3) {
-    add(structure, "Output");
-    add(structure, "InitialUnknown");
-  } else {
-    add(structure.append_child("Outputs"), "Unknown");
-    add(structure.append_child("InitialUnknowns"), "Unknown");
+const char* text_of_kind(ExchangeModel::Dependence kind) {
+  switch (kind) {
+    case ExchangeModel::Dependence::constant:
+      return "constant";
+    case ExchangeModel::Dependence::tunable:
+      return "tunable";
+    case ExchangeModel::Dependence::discrete:
+      return "discrete";
+    default:
+      return "dependent";
   }
 }
 
+// Unknowns of the structure: outputs, rates, event indicators; and what is computed at the start.
+class StructureWriter {
+ public:
+  StructureWriter(pugi::xml_node structure, const ExportedDescription& fmu, const ExchangeModel& exchange)
+      : structure_(structure), fmu_(fmu), exchange_(exchange) {}
+
+  void write() {
+    if (fmu_.version == 3) {
+      add(structure_, "Output", Role::output, true);
+      add(structure_, "ContinuousStateDerivative", Role::rate, true);
+      for (const Role role : {Role::output, Role::state, Role::rate})
+        add(structure_, "InitialUnknown", role, false);
+      add(structure_, "EventIndicator", Role::indicator, false);
+      return;
+    }
+    add(structure_.append_child("Outputs"), "Unknown", Role::output, true);
+    if (fmu_.count(Role::rate) > 0) add(structure_.append_child("Derivatives"), "Unknown", Role::rate, true);
+    pugi::xml_node initial = structure_.append_child("InitialUnknowns");
+    for (const Role role : {Role::output, Role::state, Role::rate}) add(initial, "Unknown", role, false);
+  }
+
+ private:
+  std::size_t number(std::size_t variable) const { return variable + (fmu_.version == 2 ? 1 : 0); }
+
+  void add(pugi::xml_node to, const char* element, Role role, bool dependent) {
+    for (std::size_t k = 0; k < fmu_.variables.size(); ++k) {
+      if (fmu_.variables[k].role != role) continue;
+      pugi::xml_node unknown = to.append_child(element);
+      set(unknown, fmu_.version == 3 ? "valueReference" : "index", static_cast<unsigned int>(number(k)));
+      if (dependent && exchange_.refused.empty() && exchange_.without_slopes.empty())
+        add_dependencies(unknown, k);
+    }
+  }
+
+  // Time, states and inputs that it depends on: parameters are not listed.
+  void add_dependencies(pugi::xml_node unknown, std::size_t variable) {
+    const std::size_t states = fmu_.count(Role::state), parameters = fmu_.count(Role::parameter);
+    const std::size_t row = fmu_.variables[variable].role == Role::rate
+                                ? variable - fmu_.first(Role::rate)
+                                : states + variable - fmu_.first(Role::output);
+    std::map<std::size_t, const char*> knowns;
+    if (exchange_.timed_unknowns[row]) knowns[number(0)] = "dependent";
+    for (const ExchangeModel::Slope& s : exchange_.slopes) {
+      const auto known = static_cast<std::size_t>(s.known);
+      if (static_cast<std::size_t>(s.unknown) != row || (known >= states && known < states + parameters))
+        continue;
+      knowns[number(known < states ? fmu_.first(Role::state) + known
+                                   : fmu_.first(Role::input) + known - states - parameters)] =
+          text_of_kind(s.kind);
+    }
+    std::vector<std::size_t> list;
+    std::vector<const char*> kinds;
+    for (const auto& [known, kind] : knowns) {
+      list.push_back(known);
+      kinds.push_back(kind);
+    }
+    set(unknown, "dependencies", fmt::format("{}", fmt::join(list, " ")));
+    set(unknown, "dependenciesKind", fmt::format("{}", fmt::join(kinds, " ")));
+  }
+
+  pugi::xml_node structure_;
+  const ExportedDescription& fmu_;
+  const ExchangeModel& exchange_;
+};
+
 std::string about(const CModel& m) {
   return fmt::format(
-      "Method {}, steps of {:g} s. All values are in SI units. Outputs are those of the last step that ended "
+      "Co-simulation: method {}, steps of {:g} s. All values are in SI units. Outputs are those of the last "
+      "step that ended "
       "at or "
       "before the communication point; inputs are held over each step. The model starts at t = 0 from the "
       "initial "
@@ -115,7 +206,18 @@ std::string about(const CModel& m) {
 
 }  // namespace
 
-std::vector<ExportedVariable> fmu_variables(const CModel& m) {
+std::size_t ExportedDescription::count(ExportedVariable::Role role) const {
+  return static_cast<std::size_t>(std::count_if(variables.begin(), variables.end(),
+                                                [&](const ExportedVariable& v) { return v.role == role; }));
+}
+std::size_t ExportedDescription::first(ExportedVariable::Role role) const {
+  return static_cast<std::size_t>(std::find_if(variables.begin(), variables.end(),
+                                               [&](const ExportedVariable& v) { return v.role == role; }) -
+                                  variables.begin());
+}
+
+std::vector<ExportedVariable> fmu_variables(const CModel& m, std::size_t outputs,
+                                            const ExchangeModel& exchange) {
   std::vector<ExportedVariable> variables{{"time", "s", "", Role::time, 0.0}};
   for (const CParameters::Setting& s : m.parameters.settings) {
     const ModelParameter& p = m.parameter(s);
@@ -124,16 +226,26 @@ std::vector<ExportedVariable> fmu_variables(const CModel& m) {
   for (std::size_t k = 0; k < m.inputs.size(); ++k)
     variables.push_back(
         {m.problem().options.external[k], m.input_unit(k), "", Role::input, m.input_start(k)});
-  for (const OutputColumn& column : m.simulation.outputs())
+  for (std::size_t k = 0; k < outputs; ++k) {
+    const OutputColumn& column = m.simulation.outputs()[k];
     variables.push_back({column.name, column.unit, "", Role::output, 0.0});
+  }
+  if (exchange.refused.empty()) {
+    for (const ExchangeModel::State& s : exchange.states)
+      variables.push_back({s.name, s.unit, "state", Role::state, s.start});
+    for (const ExchangeModel::State& s : exchange.states)
+      variables.push_back({"der(" + s.name + ")", "", "", Role::rate, 0.0});
+    for (std::size_t k = 0; k < exchange.indicators; ++k)
+      variables.push_back({fmt::format("event_indicator_{}", k + 1), "", "", Role::indicator, 0.0});
+  }
   std::set<std::string> taken;
   for (ExportedVariable& v : variables)
-    while (!taken.insert(v.name).second) v.name += "_output";
+    while (!taken.insert(v.name).second) v.name += v.role == Role::output ? "_output" : "_state";
   return variables;
 }
 
 std::string fmu_model_description(const CModel& m, const ExportedDescription& fmu,
-                                  const std::vector<std::string>& sources) {
+                                  const ExchangeModel& exchange, const std::vector<std::string>& sources) {
   pugi::xml_document document;
   pugi::xml_node root = root_of(document, "fmiModelDescription");
   set(root, "fmiVersion", fmu.version == 3 ? "3.0" : "2.0");
@@ -142,7 +254,8 @@ std::string fmu_model_description(const CModel& m, const ExportedDescription& fm
   set(root, "description", about(m));
   set(root, "generationTool", "Tellegen");
   set(root, "variableNamingConvention", "flat");
-  if (fmu.version == 2) set(root, "numberOfEventIndicators", 0);
+  if (fmu.version == 2) set(root, "numberOfEventIndicators", static_cast<unsigned int>(exchange.indicators));
+  if (exchange.refused.empty()) describe_exchange(root, m, fmu, exchange, sources);
   describe_interface(root, m, fmu, sources);
   pugi::xml_node definitions = root.append_child("UnitDefinitions");
   pugi::xml_node categories = root.append_child("LogCategories");
@@ -156,7 +269,7 @@ std::string fmu_model_description(const CModel& m, const ExportedDescription& fm
   FmuUnits units;
   for (std::size_t k = 0; k < fmu.variables.size(); ++k) describe_variable(variables, fmu, k, units);
   units.define(definitions);
-  describe_structure(root.append_child("ModelStructure"), fmu);
+  StructureWriter(root.append_child("ModelStructure"), fmu, exchange).write();
   return text_of(document);
 }
 

@@ -85,10 +85,17 @@ class DescriptionReader {
     const pugi::xml_node cs = root_.child("CoSimulation"), me = root_.child("ModelExchange");
     d_.co_simulation = cs.attribute("modelIdentifier").as_string();
     d_.model_exchange = me.attribute("modelIdentifier").as_string();
-    d_.needs_tool = cs.attribute("needsExecutionTool").as_bool();
-    d_.once_per_process = cs.attribute("canBeInstantiatedOnlyOncePerProcess").as_bool();
+    const pugi::xml_node used = cs ? cs : me;
+    d_.needs_tool = used.attribute("needsExecutionTool").as_bool();
+    d_.once_per_process = used.attribute("canBeInstantiatedOnlyOncePerProcess").as_bool();
+    d_.directional =
+        me.attribute(d_.version == 2 ? "providesDirectionalDerivative" : "providesDirectionalDerivatives")
+            .as_bool();
+    d_.completes_steps = d_.version == 2 ? !me.attribute("completedIntegratorStepNotNeeded").as_bool()
+                                         : me.attribute("needsCompletedIntegratorStep").as_bool();
+    d_.event_indicators = root_.attribute("numberOfEventIndicators").as_uint();
     d_.keeps_states =
-        cs.attribute(d_.version == 2 ? "canGetAndSetFMUstate" : "canGetAndSetFMUState").as_bool();
+        used.attribute(d_.version == 2 ? "canGetAndSetFMUstate" : "canGetAndSetFMUState").as_bool();
     d_.has_events = cs.attribute("hasEventMode").as_bool();
     const pugi::xml_node experiment = root_.child("DefaultExperiment");
     d_.start_time = number_of(experiment, "startTime");
@@ -98,10 +105,38 @@ class DescriptionReader {
     for (const pugi::xml_node unit : root_.child("UnitDefinitions").children("Unit")) read_unit(unit);
     read_types();
     read_variables();
+    read_rates();
     return std::move(d_);
   }
 
  private:
+  // FMI 2 counts variables from 1, FMI 3 has value references.
+  void read_rates() {
+    const pugi::xml_node structure = root_.child("ModelStructure");
+    const auto add_rate = [&](std::size_t k) {
+      if (k >= dimensions_.size()) throw FmuError("its ModelStructure names a variable that is not there");
+      const pugi::xml_node node = d_.version == 2 ? dimensions_[k].child("Real") : dimensions_[k];
+      const unsigned state = node.attribute("derivative").as_uint();
+      if (d_.version == 3) {
+        d_.rates.push_back({state, d_.variables[k].reference});
+      } else if (state >= 1 && state <= d_.variables.size()) {
+        d_.rates.push_back({d_.variables[state - 1].reference, d_.variables[k].reference});
+      } else {
+        throw FmuError(fmt::format("its rate '{}' is of no state", d_.variables[k].name));
+      }
+    };
+    if (d_.version == 2)
+      for (const pugi::xml_node rate : structure.child("Derivatives").children("Unknown"))
+        add_rate(rate.attribute("index").as_uint() - 1);
+    else
+      for (const pugi::xml_node rate : structure.children("ContinuousStateDerivative")) {
+        const unsigned reference = rate.attribute("valueReference").as_uint();
+        const auto found = std::find_if(d_.variables.begin(), d_.variables.end(),
+                                        [&](const FmuVariable& v) { return v.reference == reference; });
+        add_rate(static_cast<std::size_t>(found - d_.variables.begin()));
+      }
+  }
+
   void read_unit(const pugi::xml_node& node) {
     FmuUnit unit;
     unit.name = node.attribute("name").as_string();

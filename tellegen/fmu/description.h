@@ -1,5 +1,5 @@
 // What an FMU says of itself: modelDescription.xml of FMI 2.0 or 3.0, as far as somebody needs it who
-// runs the FMU by co-simulation.
+// runs the FMU.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,16 @@ struct FmuDescription {
   int version = 0;  // 2 or 3
   std::string version_text, model_name, description, generation_tool, token;
   std::string co_simulation, model_exchange;  // model identifiers; empty: cannot be run so
+  // Of co-simulation, and of model exchange where there is nothing else.
   bool needs_tool = false, once_per_process = false, keeps_states = false, has_events = false;
+  // Of model exchange: states and their rates by value reference, in the order of FMI; whether derivatives of
+  // the rates can be asked for; indicators of FMI 2, which of FMI 3 are asked for.
+  struct Rate {
+    std::uint32_t state = 0, rate = 0;
+  };
+  std::vector<Rate> rates;
+  bool directional = false, completes_steps = true;
+  std::size_t event_indicators = 0;
   std::optional<double> start_time, stop_time, step_size, tolerance;
   std::vector<FmuVariable> variables;
   std::vector<FmuUnit> units;

@@ -12,17 +12,20 @@
 namespace tellegen {
 namespace {
 
-class Fmi2Instance : public FmuInstance {
+class Fmi2Instance : public ContinuousFmu {
  public:
-  explicit Fmi2Instance(const FmuPlace& place)
-      : place_(place), d_(place.file->description()), code_(place.code) {
+  Fmi2Instance(const FmuPlace& place, FmuInterface interface)
+      : place_(place),
+        d_(place.file->description()),
+        code_(place.code),
+        exchange_(interface == FmuInterface::model_exchange) {
     const auto instantiate =
         code_.function<fmi2Component(fmi2String, fmi2Type, fmi2String, fmi2String,
                                      const fmi2CallbackFunctions*, int, int)>("fmi2Instantiate");
     callbacks_ = {&Fmi2Instance::log, std::calloc, std::free, nullptr, this};
     const std::string resources = "file://" + (place.folder / "resources").string();
-    component_ = instantiate(place_.name.c_str(), fmi2CoSimulation, d_.token.c_str(), resources.c_str(),
-                             &callbacks_, fmi2False, fmi2True);
+    component_ = instantiate(place_.name.c_str(), exchange_ ? fmi2ModelExchange : fmi2CoSimulation,
+                             d_.token.c_str(), resources.c_str(), &callbacks_, fmi2False, fmi2True);
     if (!component_) throw FmuError("fmi2Instantiate returned nothing" + messages_.text());
   }
   ~Fmi2Instance() override {
@@ -90,7 +93,7 @@ class Fmi2Instance : public FmuInstance {
     check(code_.function<fmi2Status(fmi2Component)>("fmi2ExitInitializationMode")(component_),
           "fmi2ExitInitializationMode");
     running_ = true;
-    step_ = code_.function<Step>("fmi2DoStep");
+    if (!exchange_) step_ = code_.function<Step>("fmi2DoStep");
   }
   bool step(double t, double length) override {
     const fmi2Status status = step_(component_, t, length, fmi2True);
@@ -101,7 +104,63 @@ class Fmi2Instance : public FmuInstance {
     return true;
   }
 
+  std::size_t states() override { return d_.rates.size(); }
+  std::size_t indicators() override { return d_.event_indicators; }
+  void get_states(std::span<double> x) override { numbers("fmi2GetContinuousStates", x); }
+  void get_nominals(std::span<double> x) override { numbers("fmi2GetNominalsOfContinuousStates", x); }
+  void get_rates(std::span<double> rates) override { numbers("fmi2GetDerivatives", rates); }
+  void get_indicators(std::span<double> z) override { numbers("fmi2GetEventIndicators", z); }
+  void set_time(double t) override {
+    check(code_.function<fmi2Status(fmi2Component, double)>("fmi2SetTime")(component_, t), "fmi2SetTime");
+  }
+  void set_states(std::span<const double> x) override {
+    if (x.empty()) return;
+    using Call = fmi2Status(fmi2Component, const double*, size_t);
+    check(code_.function<Call>("fmi2SetContinuousStates")(component_, x.data(), x.size()),
+          "fmi2SetContinuousStates");
+  }
+  void slope(std::size_t state, std::span<double> rates) override {
+    using Call = fmi2Status(fmi2Component, const fmi2ValueReference*, size_t, const fmi2ValueReference*,
+                            size_t, const double*, double*);
+    std::vector<fmi2ValueReference> unknowns;
+    for (const FmuDescription::Rate& r : d_.rates) unknowns.push_back(r.rate);
+    const fmi2ValueReference known = d_.rates[state].state;
+    const double seed = 1.0;
+    check(code_.function<Call>("fmi2GetDirectionalDerivative")(component_, unknowns.data(), unknowns.size(),
+                                                               &known, 1, &seed, rates.data()),
+          "fmi2GetDirectionalDerivative");
+  }
+  void enter_event_mode() override { plain("fmi2EnterEventMode"); }
+  void enter_continuous_mode() override { plain("fmi2EnterContinuousTimeMode"); }
+  Event update_discrete() override {
+    fmi2EventInfo info{};
+    check(
+        code_.function<fmi2Status(fmi2Component, fmi2EventInfo*)>("fmi2NewDiscreteStates")(component_, &info),
+        "fmi2NewDiscreteStates");
+    Event event{info.newDiscreteStatesNeeded != fmi2False, info.terminateSimulation != fmi2False,
+                info.valuesOfContinuousStatesChanged != fmi2False};
+    if (info.nextEventTimeDefined) event.next = info.nextEventTime;
+    return event;
+  }
+  Completed completed_step() override {
+    fmi2Boolean event = fmi2False, over = fmi2False;
+    using Call = fmi2Status(fmi2Component, fmi2Boolean, fmi2Boolean*, fmi2Boolean*);
+    check(code_.function<Call>("fmi2CompletedIntegratorStep")(component_, fmi2True, &event, &over),
+          "fmi2CompletedIntegratorStep");
+    return {event != fmi2False, over != fmi2False};
+  }
+
  private:
+  void plain(const char* function) {
+    check(code_.function<fmi2Status(fmi2Component)>(function)(component_), function);
+  }
+  void numbers(const char* function, std::span<double> values) {
+    if (values.empty()) return;
+    check(code_.function<fmi2Status(fmi2Component, double*, size_t)>(function)(component_, values.data(),
+                                                                               values.size()),
+          function);
+  }
+
   using Step = fmi2Status(fmi2Component, double, double, int);
 
   template <class T>
@@ -157,13 +216,13 @@ class Fmi2Instance : public FmuInstance {
   fmi2CallbackFunctions callbacks_{};
   fmi2Component component_ = nullptr;
   Step* step_ = nullptr;
-  bool running_ = false, fatal_ = false;
+  bool exchange_, running_ = false, fatal_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<FmuInstance> start_fmi2(const FmuPlace& place) {
-  return std::make_unique<Fmi2Instance>(place);
+std::unique_ptr<ContinuousFmu> start_fmi2(const FmuPlace& place, FmuInterface interface) {
+  return std::make_unique<Fmi2Instance>(place, interface);
 }
 
 }  // namespace tellegen

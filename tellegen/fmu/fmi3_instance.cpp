@@ -1,4 +1,4 @@
-// An FMU by the functions of FMI 3.0. Its own events stay its own: event mode is not asked for.
+// An FMU by the functions of FMI 3.0. In co-simulation its events stay its own: event mode is not asked for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,18 +12,28 @@ namespace {
 
 constexpr int most_returns = 1000;  // of one communication step
 
-class Fmi3Instance : public FmuInstance {
+class Fmi3Instance : public ContinuousFmu {
  public:
-  explicit Fmi3Instance(const FmuPlace& place)
-      : place_(place), d_(place.file->description()), code_(place.code) {
+  Fmi3Instance(const FmuPlace& place, FmuInterface interface)
+      : place_(place),
+        d_(place.file->description()),
+        code_(place.code),
+        exchange_(interface == FmuInterface::model_exchange) {
     using Instantiate =
         fmi3Instance(fmi3String, fmi3String, fmi3String, bool, bool, bool, bool, const fmi3ValueReference*,
                      size_t, fmi3InstanceEnvironment, fmi3LogMessageCallback, fmi3IntermediateUpdateCallback);
     const std::string resources = (place.folder / "resources").string() + "/";
-    instance_ = code_.function<Instantiate>("fmi3InstantiateCoSimulation")(
-        place_.name.c_str(), d_.token.c_str(), resources.c_str(), false, true, false, false, nullptr, 0, this,
-        &Fmi3Instance::log, nullptr);
-    if (!instance_) throw FmuError("fmi3InstantiateCoSimulation returned nothing" + messages_.text());
+    using InstantiateExchange = fmi3Instance(fmi3String, fmi3String, fmi3String, bool, bool,
+                                             fmi3InstanceEnvironment, fmi3LogMessageCallback);
+    const char* function = exchange_ ? "fmi3InstantiateModelExchange" : "fmi3InstantiateCoSimulation";
+    if (exchange_)
+      instance_ = code_.function<InstantiateExchange>(function)(
+          place_.name.c_str(), d_.token.c_str(), resources.c_str(), false, true, this, &Fmi3Instance::log);
+    else
+      instance_ = code_.function<Instantiate>(function)(place_.name.c_str(), d_.token.c_str(),
+                                                        resources.c_str(), false, true, false, false, nullptr,
+                                                        0, this, &Fmi3Instance::log, nullptr);
+    if (!instance_) throw FmuError(std::string(function) + " returned nothing" + messages_.text());
   }
   ~Fmi3Instance() override {
     if (fatal_) return;  // nothing may be called any more
@@ -74,7 +84,7 @@ class Fmi3Instance : public FmuInstance {
     check(code_.function<fmi3Status(fmi3Instance)>("fmi3ExitInitializationMode")(instance_),
           "fmi3ExitInitializationMode");
     running_ = true;
-    step_ = code_.function<Step>("fmi3DoStep");
+    if (!exchange_) step_ = code_.function<Step>("fmi3DoStep");
   }
 
   // An FMU may return early, and is then called for what is left.
@@ -95,7 +105,69 @@ class Fmi3Instance : public FmuInstance {
     return true;
   }
 
+  std::size_t states() override { return count("fmi3GetNumberOfContinuousStates"); }
+  std::size_t indicators() override { return count("fmi3GetNumberOfEventIndicators"); }
+  void get_states(std::span<double> x) override { numbers("fmi3GetContinuousStates", x); }
+  void get_nominals(std::span<double> x) override { numbers("fmi3GetNominalsOfContinuousStates", x); }
+  void get_rates(std::span<double> rates) override { numbers("fmi3GetContinuousStateDerivatives", rates); }
+  void get_indicators(std::span<double> z) override { numbers("fmi3GetEventIndicators", z); }
+  void set_time(double t) override {
+    check(code_.function<fmi3Status(fmi3Instance, double)>("fmi3SetTime")(instance_, t), "fmi3SetTime");
+  }
+  void set_states(std::span<const double> x) override {
+    if (x.empty()) return;
+    using Call = fmi3Status(fmi3Instance, const double*, size_t);
+    check(code_.function<Call>("fmi3SetContinuousStates")(instance_, x.data(), x.size()),
+          "fmi3SetContinuousStates");
+  }
+  void slope(std::size_t state, std::span<double> rates) override {
+    using Call = fmi3Status(fmi3Instance, const fmi3ValueReference*, size_t, const fmi3ValueReference*,
+                            size_t, const double*, size_t, double*, size_t);
+    std::vector<fmi3ValueReference> unknowns;
+    for (const FmuDescription::Rate& r : d_.rates) unknowns.push_back(r.rate);
+    const fmi3ValueReference known = d_.rates[state].state;
+    const double seed = 1.0;
+    check(code_.function<Call>("fmi3GetDirectionalDerivative")(
+              instance_, unknowns.data(), unknowns.size(), &known, 1, &seed, 1, rates.data(), rates.size()),
+          "fmi3GetDirectionalDerivative");
+  }
+  void enter_event_mode() override { plain("fmi3EnterEventMode"); }
+  void enter_continuous_mode() override { plain("fmi3EnterContinuousTimeMode"); }
+  Event update_discrete() override {
+    bool again = false, over = false, nominals = false, values = false, defined = false;
+    double next = 0.0;
+    using Call = fmi3Status(fmi3Instance, bool*, bool*, bool*, bool*, bool*, double*);
+    check(code_.function<Call>("fmi3UpdateDiscreteStates")(instance_, &again, &over, &nominals, &values,
+                                                           &defined, &next),
+          "fmi3UpdateDiscreteStates");
+    Event event{again, over, values};
+    if (defined) event.next = next;
+    return event;
+  }
+  Completed completed_step() override {
+    bool event = false, over = false;
+    using Call = fmi3Status(fmi3Instance, bool, bool*, bool*);
+    check(code_.function<Call>("fmi3CompletedIntegratorStep")(instance_, true, &event, &over),
+          "fmi3CompletedIntegratorStep");
+    return {event, over};
+  }
+
  private:
+  void plain(const char* function) {
+    check(code_.function<fmi3Status(fmi3Instance)>(function)(instance_), function);
+  }
+  std::size_t count(const char* function) {
+    std::size_t found = 0;
+    check(code_.function<fmi3Status(fmi3Instance, size_t*)>(function)(instance_, &found), function);
+    return found;
+  }
+  void numbers(const char* function, std::span<double> values) {
+    if (values.empty()) return;
+    check(code_.function<fmi3Status(fmi3Instance, double*, size_t)>(function)(instance_, values.data(),
+                                                                              values.size()),
+          function);
+  }
+
   using Step = fmi3Status(fmi3Instance, double, double, bool, bool*, bool*, bool*, double*);
 
   template <class Visitor>
@@ -181,13 +253,13 @@ class Fmi3Instance : public FmuInstance {
   FmuMessages messages_;
   fmi3Instance instance_ = nullptr;
   Step* step_ = nullptr;
-  bool running_ = false, fatal_ = false;
+  bool exchange_, running_ = false, fatal_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<FmuInstance> start_fmi3(const FmuPlace& place) {
-  return std::make_unique<Fmi3Instance>(place);
+std::unique_ptr<ContinuousFmu> start_fmi3(const FmuPlace& place, FmuInterface interface) {
+  return std::make_unique<Fmi3Instance>(place, interface);
 }
 
 }  // namespace tellegen

@@ -99,16 +99,17 @@ class OnlyInstance : public FmuInstance {
 // The files of the archive in a folder of their own, as long as somebody may need them.
 struct FmuFile::Unpacked {
   std::mutex mutex;
-  fs::path folder, code;
+  fs::path folder;
+  bool complete = false;            // everything is in it
   std::atomic<bool> taken = false;  // by the only instance there may be
   ~Unpacked() {
     std::error_code error;
     if (!folder.empty()) fs::remove_all(folder, error);
   }
 
-  void unpack(const fs::path& path, const FmuDescription& d) {
+  // The code of this model identifier.
+  fs::path unpack(const fs::path& path, const FmuDescription& d, const std::string& identifier) {
     const std::lock_guard lock(mutex);
-    if (!code.empty()) return;
     const Archive archive(path);
     const std::vector<std::string> names = archive.names();
     const auto has = [&](const std::string& name) {
@@ -116,13 +117,16 @@ struct FmuFile::Unpacked {
     };
     std::string found;
     for (const std::string& platform : platforms_here(d.version))
-      if (const std::string name = fmt::format("binaries/{}/{}.so", platform, d.co_simulation);
+      if (const std::string name = fmt::format("binaries/{}/{}.so", platform, identifier);
           found.empty() && has(name))
         found = name;
-    if (found.empty()) throw FmuError(no_code(names, d));
-    std::string name_of_folder = (fs::temp_directory_path() / "tellegen-fmu-XXXXXX").string();
-    if (!mkdtemp(name_of_folder.data())) throw FmuError("there is no folder to unpack it to");
-    folder = name_of_folder;
+    if (found.empty()) throw FmuError(no_code(names, d, identifier));
+    if (complete) return folder / found;
+    if (folder.empty()) {
+      std::string made = (fs::temp_directory_path() / "tellegen-fmu-XXXXXX").string();
+      if (!mkdtemp(made.data())) throw FmuError("there is no folder to unpack it to");
+      folder = made;
+    }
     for (const std::string& name : names) {
       const fs::path target = folder / fs::path(name).lexically_normal();
       const fs::path inside = target.lexically_relative(folder);
@@ -139,10 +143,12 @@ struct FmuFile::Unpacked {
       if (fs::file_size(target, error) != content.size())
         throw FmuError("it cannot be unpacked to " + target.string());
     }
-    code = folder / found;
+    complete = true;
+    return folder / found;
   }
 
-  static std::string no_code(const std::vector<std::string>& names, const FmuDescription& d) {
+  static std::string no_code(const std::vector<std::string>& names, const FmuDescription& d,
+                             const std::string& identifier) {
     std::vector<std::string> there;
     bool sources = false;
     for (const std::string& name : names) {
@@ -153,7 +159,7 @@ struct FmuFile::Unpacked {
         there.push_back(platform);
     }
     return fmt::format("it has no code for this machine ({}/{}.so); it has {}",
-                       fmt::join(platforms_here(d.version), ", "), d.co_simulation,
+                       fmt::join(platforms_here(d.version), ", "), identifier,
                        !there.empty() ? "code for " + fmt::format("{}", fmt::join(there, ", "))
                        : sources      ? "sources only"
                                       : "no code at all");
@@ -177,14 +183,19 @@ std::vector<std::string> FmuFile::platforms() const {
 }
 
 std::unique_ptr<FmuInstance> FmuFile::start(const std::string& name, const FmuStart& how) const {
-  if (description_.co_simulation.empty())
-    throw FmuError(description_.model_exchange.empty() ? "it says no way in which it can be run"
-                                                       : "it is for model exchange only");
+  const bool exchange = how.exchange || description_.co_simulation.empty();
+  const std::string& identifier = exchange ? description_.model_exchange : description_.co_simulation;
+  if (identifier.empty())
+    throw FmuError(description_.co_simulation.empty() ? "it says no way in which it can be run"
+                                                      : "it has no model exchange");
   if (description_.needs_tool) throw FmuError("it needs the tool that made it (needsExecutionTool)");
-  unpacked_->unpack(path_, description_);
-  const FmuPlace place{shared_from_this(), unpacked_->folder, unpacked_->code, name};
-  const auto here = [place, version = description_.version] {
-    return version == 2 ? start_fmi2(place) : start_fmi3(place);
+  const fs::path code = unpacked_->unpack(path_, description_, identifier);
+  const FmuPlace place{shared_from_this(), unpacked_->folder, code, name};
+  const auto here = [place, exchange, this]() -> std::unique_ptr<FmuInstance> {
+    const FmuInterface interface = exchange ? FmuInterface::model_exchange : FmuInterface::co_simulation;
+    auto instance = description_.version == 2 ? start_fmi2(place, interface) : start_fmi3(place, interface);
+    if (!exchange) return instance;
+    return integrated(description_, std::move(instance));
   };
   if (how.isolate) return start_isolated(description_, here);
   if (!description_.once_per_process) return here();

@@ -5,6 +5,9 @@
 //   plant->set(inputs, values);  plant->enter_initialization();  plant->exit_initialization();
 //   plant->step(0.0, 1e-3);      plant->get(outputs, values);
 //
+// An FMU for model exchange has its own integrator here (integrated_fmu.cpp), and looks like one for
+// co-simulation.
+//
 // Everything throws FmuError: what was called, what came back, and what the FMU said.
 //
 // [FMI] Functional Mock-up Interface 2.0.5 and 3.0.2, fmi-standard.org
@@ -36,7 +39,8 @@ class FmuInstance {
 };
 
 struct FmuStart {
-  bool isolate = false;  // in a process of its own
+  bool isolate = false;   // in a process of its own
+  bool exchange = false;  // by model exchange, though it has co-simulation
 };
 
 class FmuFile : public std::enable_shared_from_this<FmuFile> {

@@ -29,7 +29,7 @@ std::string own_name(std::string_view name, bool is_key, std::set<std::string>& 
   if (own.empty() || std::isdigit(static_cast<unsigned char>(own[0]))) own.insert(0, "_");
   for (const char* reserved : {"t", "pi", "datum"})
     if (own == reserved) own += '_';
-  for (const char* reserved : {"kind", "model", "every", "isolate", "count", "rows"})
+  for (const char* reserved : {"kind", "model", "every", "isolate", "exchange", "count", "rows"})
     if (is_key && own == reserved) own += '_';
   if (find_function(own)) own += '_';
   while (!taken.insert(own).second) own += '_';

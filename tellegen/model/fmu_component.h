@@ -32,7 +32,7 @@ struct FmuSignal {
 
 struct FmuUse {
   std::shared_ptr<const FmuFile> file;
-  bool isolate = false;
+  bool isolate = false, exchange = false;
   std::vector<FmuSignal> inputs, outputs;
   std::vector<std::pair<int, FmuSignal>> parameters;      // in Kind::parameters
   std::map<std::string, std::string, std::less<>> texts;  // given by the component, by the FMU's name

@@ -8,7 +8,8 @@
 
 namespace tellegen {
 
-// Index of a kind of its own, or `bad`. Texts and `isolate` are taken here; numbers are parameters.
+// Index of a kind of its own, or `bad`. Texts, `isolate` and `exchange` are taken here; numbers are
+// parameters.
 int ModelReader::read_fmu(int scope, const Value& entry, const Value& kind) {
   const Source at = source(scope);
   auto use = std::make_shared<FmuUse>();
@@ -20,15 +21,19 @@ int ModelReader::read_fmu(int scope, const Value& entry, const Value& kind) {
     return bad;
   }
   const FmuDescription& d = use->file->description();
-  if (d.co_simulation.empty() || d.needs_tool) {
+  use->isolate = options_.isolate;
+  use->exchange = options_.exchange;
+  if (const Value* exchange = entry.find("exchange"))
+    if (at.is(*exchange, Value::Type::boolean, "'exchange'")) use->exchange = exchange->number != 0.0;
+  const bool none = d.co_simulation.empty() && d.model_exchange.empty();
+  if (none || d.needs_tool || (use->exchange && d.model_exchange.empty())) {
     at.fault(kind, "T690",
              fmt::format("'{}' cannot be used: {}", file.string(),
                          d.needs_tool ? "it needs the tool that made it (needsExecutionTool)"
-                                      : "it has no co-simulation"),
-             {d.model_exchange.empty() ? "" : "it is for model exchange; export it for co-simulation"});
+                         : none       ? "it has neither co-simulation nor model exchange"
+                                      : "it has no model exchange"));
     return bad;
   }
-  use->isolate = options_.isolate;
   if (const Value* isolate = entry.find("isolate"))
     if (at.is(*isolate, Value::Type::boolean, "'isolate'")) use->isolate = isolate->number != 0.0;
   for (const Value& item : entry.items) {

@@ -207,7 +207,7 @@ void ModelReader::read_component(int scope, const Value& entry) {
   std::vector<char> given(kind.parameters.size(), 0);
   for (const Value& item : entry.items) {
     if (&item == kind_value || read_reference(index, scope, entry, item)) continue;
-    if (kind.fmu && (item.key == "isolate" || kind.fmu->texts.contains(item.key) ||
+    if (kind.fmu && (item.key == "isolate" || item.key == "exchange" || kind.fmu->texts.contains(item.key) ||
                      kind.fmu->reported.contains(item.key)))
       continue;
     std::string_view key = item.key;  // of an FMU: its own name of a variable too

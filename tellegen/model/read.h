@@ -13,7 +13,8 @@ struct ReadOptions {
   std::filesystem::path library;                               // default: library_folder()
   std::vector<std::pair<std::string, std::string>> overrides;  // parameter = value, from the command line
   std::vector<std::string>* notes = nullptr;  // what was read and how, where somebody wants to know
-  bool isolate = false;                       // imported FMUs in processes of their own
+  bool exchange = false;  // imported FMUs by model exchange, though they have co-simulation
+  bool isolate = false;   // imported FMUs in processes of their own
 };
 
 // An FMU is read as a model that has it as its only component.

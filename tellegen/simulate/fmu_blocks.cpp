@@ -110,7 +110,7 @@ FmuBlocks::FmuBlocks(const EquationSystem& system) {
     lay_out(d, block->use->outputs, block->output_variables, block->output_place, block->output_values);
     block->outputs.resize(block->use->outputs.size());
     try {
-      block->instance = block->use->file->start(component.name, {block->use->isolate});
+      block->instance = block->use->file->start(component.name, {block->use->isolate, block->use->exchange});
       set_parameters(model, component, *block->use, *block->instance);
     } catch (const FmuError& error) {
       throw SimulationError(in_words(component, *block->use, error), 0.0);

@@ -20,12 +20,11 @@
 #include <complex>
 #include <limits>
 
-#include "tellegen/equations/explicit_form.h"
-#include "tellegen/equations/exponentials.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/numeric/decompose.h"
 #include "tellegen/program/rk4_loop.h"
 #include "tellegen/simulate/event_steps.h"
+#include "tellegen/simulate/explicit_problem.h"
 #include "tellegen/simulate/fmu_blocks.h"
 #include "tellegen/simulate/minimal_problem.h"
 #include "tellegen/simulate/rk4.h"
@@ -35,37 +34,6 @@
 
 namespace tellegen {
 namespace {
-
-constexpr double least_good_pivot = 1e-4;
-
-// Values at which pivots are judged: the start, places around it, and there with switches in their other
-// position.
-std::vector<ExprMap<double>> sample_points(const MinimalProblem& minimal, bool switched) {
-  const MinimalForm& form = minimal.form;
-  Pool& pool = *minimal.system.model->pool;
-  std::vector<ExprMap<double>> points;
-  std::uint64_t seed = 20231;
-  const auto random = [&] {  // between -1 and 1, the same everywhere
-    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-    return static_cast<double>(seed >> 11) * 0x1p-52 - 1.0;
-  };
-  for (int k = 0; k < 6; ++k) {
-    ExprMap<double> at{{pool.symbol("t"), minimal.problem.step * 17.3 * k}};
-    const std::vector<double>& x = minimal.problem.initial.x;
-    for (std::size_t i = 0; i < form.states.size(); ++i)
-      at[form.states[i]] = x[i] + (k == 0 ? 0.0 : random() * (1.0 + 0.5 * std::abs(x[i])));
-    for (std::size_t i = 0; i < form.unknowns.size(); ++i)
-      at[form.unknowns[i]] = x[form.states.size() + i] * (k == 0 ? 1.0 : 1.0 + 0.3 * random());
-    for (std::size_t i = 0; i < form.parameters.size(); ++i) at[form.parameters[i]] = form.values[i];
-    for (std::size_t i = 0; i < minimal.system.discrete.size(); ++i) {
-      const double held = minimal.problem.initial.held[i];
-      at[discrete_symbol(minimal.system, static_cast<std::int32_t>(i))] =
-          switched && k % 2 == 1 ? (held == 0.0 ? 1.0 : 0.0) : held;
-    }
-    points.push_back(std::move(at));
-  }
-  return points;
-}
 
 // A number that changes whenever a function of time jumps in these formulas; empty where none does. What also
 // depends on states is not followed: such a jump lies inside a step wherever it is.
@@ -116,10 +84,7 @@ class ExplicitRk4 : public Integrator {
   static std::unique_ptr<ExplicitRk4> make(const Problem& full) {
     auto minimal = std::make_unique<MinimalProblem>(full);
     Pool& pool = *minimal->system.model->pool;
-    std::vector<Expr> residuals = minimal->form.residuals;
-    if (!limit_exponentials(pool, residuals, {minimal->form.unknowns.begin(), minimal->form.unknowns.end()})
-             .empty())
-      return nullptr;
+    if (has_iterated_exponentials(*minimal)) return nullptr;
     const bool switches = !minimal->system.discrete.empty();
     for (const bool switched : {true, false}) {
       if (switched && !switches) continue;
@@ -295,13 +260,7 @@ class ExplicitRk4 : public Integrator {
           inputs.push_back({symbol, 0});
     Assignments list(pool);
     for (const auto& [symbol, value] : steps) list.assign(symbol, value);
-    Expr smallest = pool.number(1);
-    for (const Pivot& pivot : pivots) {
-      Expr largest = pool.number(0);
-      for (Expr entry : pivot.row) largest = pool.call("max", {largest, pool.call("abs", {entry})});
-      smallest = pool.call("min", {smallest, pool.call("abs", {pivot.chosen}) / largest});
-    }
-    const ProgramRoot root{smallest, 0};
+    const ProgramRoot root{smallest_pivot(pool, pivots), 0};
     return make_program(pool, inputs, list.list(), std::span(&root, 1), 1);
   }
 
@@ -529,21 +488,14 @@ class ExplicitRk4 : public Integrator {
     std::vector<std::pair<Expr, Expr>> steps = form.solved;  // numbers of its own names go on from there
     std::vector<Pivot> pivots = form.pivots;
     if (!form.iterated.empty()) {
-      std::vector<std::vector<Expr>> tangent;
-      for (Expr r : form.residuals) tangent.push_back(gradient(r, form.iterated));
-      const std::size_t before = steps.size();
-      const auto change = solve_in_formulas(pool, tangent, form.residuals, steps, points, pivots);
-      if (change.empty()) return std::nullopt;
-      for (std::size_t k = before; k < steps.size(); ++k) list.assign(steps[k].first, steps[k].second);
-      Expr largest = pool.number(0);
       const double tolerance = std::clamp(0.1 * minimal.problem.options.tolerance, 1e-12, 1e-7);
-      for (std::size_t k = 0; k < change.size(); ++k) {
-        roots.push_back({form.iterated[k] - change[k], 3});
-        const Expr size =
-            pool.call("abs", {change[k]}) / (tolerance * (pool.call("abs", {form.iterated[k]}) + 1e-3));
-        largest = pool.call("max", {largest, size});
-      }
-      roots.push_back({largest, 3});
+      const std::size_t before = steps.size();
+      const auto newton = newton_formulas(pool, form, tolerance, steps, points, pivots);
+      if (!newton) return std::nullopt;
+      for (std::size_t k = before; k < steps.size(); ++k) list.assign(steps[k].first, steps[k].second);
+      for (std::size_t k = 0; k < newton->change.size(); ++k)
+        roots.push_back({form.iterated[k] - newton->change[k], 3});
+      roots.push_back({newton->error, 3});
     }
     const std::size_t first_slope = roots.size();
     const std::vector<char> slow = slow_states(minimal);

@@ -171,8 +171,8 @@ Simulation::Simulation(const EquationSystem& system, const SimulationOptions& op
 
 Simulation::~Simulation() = default;
 
-Problem prepare_problem(const EquationSystem& system, const SimulationOptions& options,
-                        const std::vector<OutputColumn>& outputs) {
+Problem problem_without_start(const EquationSystem& system, const SimulationOptions& options,
+                              const std::vector<OutputColumn>& outputs) {
   Problem problem;
   problem.system = &system;
   auto faults = topology_faults(*system.model, system.graph, system.tree);
@@ -208,6 +208,12 @@ Problem prepare_problem(const EquationSystem& system, const SimulationOptions& o
   }
   if (!options.stop_watch.empty()) problem.stop_event = watch_event(system, options.stop_watch);
   problem.storage = analyse_storage(system);
+  return problem;
+}
+
+Problem prepare_problem(const EquationSystem& system, const SimulationOptions& options,
+                        const std::vector<OutputColumn>& outputs) {
+  Problem problem = problem_without_start(system, options, outputs);
   Tableau tableau(system);
   problem.initial = find_initial_state(tableau, problem.storage);
   return problem;

@@ -44,6 +44,9 @@ using Progress = std::function<void(double fraction)>;
 // Everything an integrator needs; no output columns: default_outputs(). Throws as Simulation does.
 Problem prepare_problem(const EquationSystem& system, const SimulationOptions& options,
                         const std::vector<OutputColumn>& outputs);
+// The same for somebody who has initial values.
+Problem problem_without_start(const EquationSystem& system, const SimulationOptions& options,
+                              const std::vector<OutputColumn>& outputs);
 std::int64_t sample_count(const Problem& problem);
 double steps_to_come(const Problem& problem);  // of fixed length; a run is seldom the only one
 
