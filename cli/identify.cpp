@@ -80,6 +80,9 @@ void print_search(const IdentifyReport& report) {
   const Identification& found = report.found;
   fmt::print("{} relation{} between readings and parameters: {}\n", found.equations.size(),
              found.equations.size() == 1 ? "" : "s", joined(found.equations));
+  if (!found.hidden.empty())
+    fmt::print("'{}' is not read: it was eliminated from these relations, and follows from the result\n",
+               found.hidden);
   if (!found.poles.empty())
     fmt::print("searched over {} values of {}\n", found.search.regressions, joined(found.poles));
   if (found.search.starts.size() > 1)
@@ -124,6 +127,7 @@ Json to_json(const IdentifyReport& report) {
             {"relations", found.equations},
             {"left_out", found.left_out},
             {"poles", found.poles},
+            {"eliminated", found.hidden},
             {"regressions", found.search.regressions},
             {"search_seconds", found.search_seconds},
             {"remarks", report.record.remarks}};
