@@ -33,6 +33,7 @@ using Json = nlohmann::ordered_json;
 struct IdentifyRequest : StudyRequest {
   std::string parameters, sensors, inputs, resample, output;
   DataRequest source;
+  ResponseRequest responses;
   double robust = 0.0;
   bool profile = false, anyway = false;
 };
@@ -235,6 +236,7 @@ void identify_command(const IdentifyRequest& request) {
   if (request.sensors.empty()) warn_of_missing_sensors(model, record);
   IdentifyOptions options;
   options.profile = request.profile;
+  options.fit.responses = read_responses(tellegen_identify, request.responses, request.source, request.file);
   options.fit.robust = request.robust;
   options.fit.integration.method = request.method;
   if (!request.step.empty())
@@ -270,6 +272,7 @@ void add_identify(CLI::App& command) {
       "measurements: a column of times, one for each sensor; CSV of any shape, HDF5, .mat, MDF 4; a "
       "folder, or once for each of several files in sequence")
       ->required();
+  add_response_options(command, r.responses);
   const char* what = "What to find";
   command.add_option("--parameters", r.parameters, "numbers to find: R_1,r2.R; all [unknowns] if not given")
       ->type_name("LIST")
