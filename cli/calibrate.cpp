@@ -3,6 +3,7 @@
 #include "tellegen/estimate/calibrate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -38,6 +39,7 @@ using Json = nlohmann::ordered_json;
 struct CalibrateRequest : StudyRequest {
   std::string data, parameters, sensors, inputs, window, resample, output, plot;
   DataRequest source;
+  ResponseRequest responses;
   int starts = 1, iterations = 0;
   std::uint64_t seed = 1;
   double robust = 0.0;
@@ -46,6 +48,12 @@ struct CalibrateRequest : StudyRequest {
 };
 
 void check_request(const CalibrateRequest& request) {
+  if (request.data.empty() && request.responses.responses.empty())
+    throw command_fault(tellegen_calibrate, "T603", "there is no reading to calibrate with",
+                        {"--data F.csv, --response t.v/i=F.csv, or both"});
+  if (request.data.empty() && !request.report.report.empty())
+    throw command_fault(tellegen_calibrate, "T402", "--report shows a record over time, and there is none",
+                        {"add --data"});
   check_choice({tellegen_calibrate, "--resample"}, request.resample, {"exact", "nearest", "linear"});
   std::vector<std::string> methods;
   for (const IntegratorEntry& entry : integrators()) methods.emplace_back(entry.name);
@@ -262,6 +270,7 @@ Record part_of(const Record& record, const CalibrationStage& stage) {
 // tried with each of them undone.
 void add_likely_reasons(const CalibrateReport& report, const CalibrationOptions& options, double misfit,
                         std::vector<std::string>& details) {
+  if (report.record.steps == 0) return;
   const auto quality = [&](const Record& record) {
     return misfit_of(report.model, record, report.stages, options);
   };
@@ -300,23 +309,37 @@ void add_likely_reasons(const CalibrateReport& report, const CalibrationOptions&
   throw StudyError(report.request.file, "the model does not fit the record", details);
 }
 
-void calibrate_command(const CalibrateRequest& request) {
-  check_request(request);
-  Model model = read_study_model(tellegen_calibrate, request);
-  const std::vector<CalibrationStage> stages = stages_of(model, request);
+Record record_of(const Model& model, const std::vector<CalibrationStage>& stages,
+                 const CalibrateRequest& request) {
   const DataSource data = data_source(tellegen_calibrate, request.source, request.file);
   RecordOptions reading;
   reading.sensors = sensors_in(model, stages, data);
   reading.inputs = request.inputs.empty() ? model.estimation.inputs : split_list(request.inputs);
   reading.resample = request.resample.empty() ? model.estimation.resample : request.resample;
   if (!request.sample.empty()) reading.step = read_seconds({tellegen_calibrate, "--sample"}, request.sample);
-  Record record = read_record(model, data, reading);
+  return read_record(model, data, reading);
+}
+
+void print_data(const Model& model, const Record& record, const std::vector<ResponseData>& responses) {
+  std::vector<std::string> parts;
+  if (record.steps > 0) parts.push_back(fmt::format("{} rows every {:g} s", record.steps, record.step));
+  for (const ResponseData& r : responses)
+    parts.push_back(fmt::format("{} at {} frequencies", r.name(), r.values.size()));
+  fmt::print("{}, {}\n\n", model.name, fmt::join(parts, ", "));
+}
+
+void calibrate_command(const CalibrateRequest& request) {
+  check_request(request);
+  Model model = read_study_model(tellegen_calibrate, request);
+  const std::vector<CalibrationStage> stages = stages_of(model, request);
+  Record record = request.data.empty() ? Record() : record_of(model, stages, request);
   for (const CalibrationStage& stage : stages)
     for (int u : stage.parameters)
       if (model.unknowns[u].varies != ModelUnknown::Varies::constant)
         record.remarks.push_back(fmt::format("'{}' varies in [unknowns]; here it is found as a constant",
                                              model.parameters[model.unknowns[u].parameter].name));
   CalibrationOptions options = calibration_options();
+  options.responses = read_responses(tellegen_calibrate, request.responses, request.source, request.file);
   options.starts = request.starts;
   options.seed = request.seed;
   if (request.iterations > 0) options.most_iterations = request.iterations;
@@ -326,7 +349,8 @@ void calibrate_command(const CalibrateRequest& request) {
   if (!request.step.empty())
     options.integration.step = read_seconds({tellegen_calibrate, "--step"}, request.step);
   options.integration.compile = !request.interpret;
-  if (!request.anyway)
+  // What responses tell beside the record, the fit itself says.
+  if (!request.anyway && options.responses.empty())
     for (const CalibrationStage& stage : stages) {
       EstimabilityQuestion question;
       for (int k : stage.parameters) question.parameters.push_back(model.unknowns[k].parameter);
@@ -339,7 +363,7 @@ void calibrate_command(const CalibrateRequest& request) {
                      {"give other starts: start in [unknowns], or --set"});
   write_files(report);
   if (!write_json(tellegen_calibrate, request, json_text(to_json(report)))) {
-    fmt::print("{}, {} rows every {:g} s\n\n", model.name, record.steps, record.step);
+    print_data(model, record, options.responses);
     for (const StageResult& stage : result.stages)
       if (!stage.misfit.empty()) fmt::print("the model does not fit the record: {}\n", stage.misfit);
     for (const StageResult& stage : result.stages)
@@ -374,8 +398,8 @@ void add_calibrate(CLI::App& command) {
   add_data_options(command, r.source,
                    "measurements: a column of times, one for each sensor; CSV of any shape, HDF5, .mat, MDF "
                    "4; a folder, or "
-                   "once for each of several files in sequence")
-      ->required();
+                   "once for each of several files in sequence");
+  add_response_options(command, r.responses);
   const char* what = "What to find (over the model's [calibrate])";
   command.add_option("--parameters", r.parameters, "numbers to find: R_1,r2.R; all [unknowns] if not given")
       ->type_name("LIST")

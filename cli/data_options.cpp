@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include <charconv>
 
 #include "cli/arguments.h"
@@ -90,6 +92,51 @@ DataSource data_source(std::string_view command, const DataRequest& request, con
   std::vector<std::filesystem::path> files;
   for (const std::string& file : request.files) files.emplace_back(file);
   return DataSource(std::move(files), std::move(table), std::move(columns));
+}
+
+void add_response_options(CLI::App& command, ResponseRequest& r) {
+  const char* group = "Responses over frequency";
+  command
+      .add_option("--response", r.responses,
+                  "a measured response, an impedance say: variable over input and its table, t.v/i=F.csv; "
+                  "once for each")
+      ->type_name("OF/BY=F")
+      ->allow_extra_args(false)
+      ->group(group);
+  command
+      .add_option("--response-noise", r.noise,
+                  "standard deviation of both parts, in per cent of the magnitude, where the table has no "
+                  "column sd: 1%")
+      ->type_name("PERCENT")
+      ->group(group);
+}
+
+std::vector<ResponseData> read_responses(std::string_view command, const ResponseRequest& request,
+                                         const DataRequest& format, const std::string& model_file) {
+  double relative = 0.0;
+  if (!request.noise.empty()) {
+    const char* begin = request.noise.c_str();
+    char* end = nullptr;
+    relative = std::strtod(begin, &end) / 100.0;
+    if (end == begin || (std::string_view(end) != "%" && *end != '\0') || !(relative > 0.0))
+      throw command_fault(command, "T401",
+                          fmt::format("--response-noise: '{}' is no percentage above zero", request.noise),
+                          {"--response-noise 1%"});
+  }
+  std::vector<ResponseData> found;
+  for (const std::string& text : request.responses) {
+    const auto equal = text.find('=');
+    const auto slash = text.rfind('/', equal);
+    if (equal == std::string::npos || slash == std::string::npos || slash == 0 || slash + 1 == equal ||
+        equal + 1 == text.size())
+      throw command_fault(command, "T401", fmt::format("--response: '{}' is no response", text),
+                          {"a variable over an input, and the table: --response t.v/i=F.csv"});
+    DataRequest source = format;
+    source.files = {text.substr(equal + 1)};
+    found.push_back(read_response(data_source(command, source, model_file), text.substr(0, slash),
+                                  text.substr(slash + 1, equal - slash - 1), relative));
+  }
+  return found;
 }
 
 }  // namespace tellegen

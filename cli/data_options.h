@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tellegen/estimate/data_file.h"
+#include "tellegen/estimate/frequency_response.h"
 
 namespace tellegen {
 
@@ -23,5 +24,15 @@ void add_format_options(CLI::App& command, DataRequest& request);
 
 // What the command line says of columns goes before [columns] of the model file. Throws ModelError (T401).
 DataSource data_source(std::string_view command, const DataRequest& request, const std::string& model_file);
+
+// --response t.v/i=F.csv, once for each, and --response-noise.
+struct ResponseRequest {
+  std::vector<std::string> responses;
+  std::string noise;
+};
+void add_response_options(CLI::App& command, ResponseRequest& request);
+// Format and columns as --data has them. Throws ModelError: T401, and as read_response().
+std::vector<ResponseData> read_responses(std::string_view command, const ResponseRequest& request,
+                                         const DataRequest& format, const std::string& model_file);
 
 }  // namespace tellegen

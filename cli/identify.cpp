@@ -33,6 +33,7 @@ using Json = nlohmann::ordered_json;
 struct IdentifyRequest : StudyRequest {
   std::string parameters, sensors, inputs, resample, output;
   DataRequest source;
+  ResponseRequest responses;
   double robust = 0.0;
   bool profile = false, anyway = false;
 };
@@ -80,6 +81,9 @@ void print_search(const IdentifyReport& report) {
   const Identification& found = report.found;
   fmt::print("{} relation{} between readings and parameters: {}\n", found.equations.size(),
              found.equations.size() == 1 ? "" : "s", joined(found.equations));
+  if (!found.hidden.empty())
+    fmt::print("'{}' is not read: it was eliminated from these relations, and follows from the result\n",
+               found.hidden);
   if (!found.poles.empty())
     fmt::print("searched over {} values of {}\n", found.search.regressions, joined(found.poles));
   if (found.search.starts.size() > 1)
@@ -124,6 +128,7 @@ Json to_json(const IdentifyReport& report) {
             {"relations", found.equations},
             {"left_out", found.left_out},
             {"poles", found.poles},
+            {"eliminated", found.hidden},
             {"regressions", found.search.regressions},
             {"search_seconds", found.search_seconds},
             {"remarks", report.record.remarks}};
@@ -231,6 +236,7 @@ void identify_command(const IdentifyRequest& request) {
   if (request.sensors.empty()) warn_of_missing_sensors(model, record);
   IdentifyOptions options;
   options.profile = request.profile;
+  options.fit.responses = read_responses(tellegen_identify, request.responses, request.source, request.file);
   options.fit.robust = request.robust;
   options.fit.integration.method = request.method;
   if (!request.step.empty())
@@ -266,6 +272,7 @@ void add_identify(CLI::App& command) {
       "measurements: a column of times, one for each sensor; CSV of any shape, HDF5, .mat, MDF 4; a "
       "folder, or once for each of several files in sequence")
       ->required();
+  add_response_options(command, r.responses);
   const char* what = "What to find";
   command.add_option("--parameters", r.parameters, "numbers to find: R_1,r2.R; all [unknowns] if not given")
       ->type_name("LIST")

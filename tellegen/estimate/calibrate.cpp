@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "tellegen/estimate/coordinate.h"
 #include "tellegen/estimate/levenberg.h"
@@ -76,9 +77,12 @@ class Stage {
         variables_(std::move(variables)),
         record_(part_of(record, stage)),
         noise_(noise_of()),
-        smooth_(smooth_rows(model_, indices())),
-        run_(model_, record_, indices(), options.integration) {
+        smooth_(smooth_rows(model_, indices())) {
+    for (const ResponseData& data : options.responses)
+      responses_.emplace_back(model_, data.of, data.by, indices());
     count_readings(stage);
+    if (record_.steps > 0 && !record_.sensors.empty())
+      run_.emplace(model_, record_, indices(), options.integration);
   }
 
   StageResult search() {
@@ -94,7 +98,7 @@ class Stage {
     refine(searches[result.best]);
     weigh_by_residuals(searches[result.best]);
     const SquaresSearch& best = searches[result.best];
-    result.method = fmt::format("{}, steps of {:g} s", run_.method(), run_.step());
+    result.method = run_ ? fmt::format("{}, steps of {:g} s", run_->method(), run_->step()) : "linearised";
     for (const SquaresSearch& s : searches) result.starts.push_back(told(s));
     if (best.path.empty()) {
       result.failure = best.stopped;
@@ -153,6 +157,8 @@ class Stage {
   void count_readings(const CalibrationStage& stage) {
     readings_ = std::count_if(record_.readings.begin(), record_.readings.end(),
                               [](double r) { return !std::isnan(r); });
+    for (const ResponseData& data : options_.responses)
+      readings_ += 2 * static_cast<std::int64_t>(data.values.size());
     const auto wrong = [&](std::string code, std::string message, std::vector<std::string> details) {
       Place place = stage.place;
       if (place.file.empty()) place.file = model_.file.string();
@@ -192,13 +198,13 @@ class Stage {
     const auto n = static_cast<Eigen::Index>(variables_.size());
     SquaresPoint point{0.0, Eigen::VectorXd::Zero(n), Eigen::MatrixXd::Zero(n, n), ""};
     const std::vector<double> now = numbers(x);
-    const SensorSlopes run = run_.at(now);
+    const SensorSlopes run = run_ ? run_->at(now) : SensorSlopes();
     point.failure = run.failure;
     if (!run.failure.empty()) return point;
     Eigen::VectorXd slope(n), inner(n);
     for (Eigen::Index k = 0; k < n; ++k) inner[k] = value_slope(variables_[k].coordinate, x[k]);
     const std::size_t width = record_.sensors.size();
-    for (std::int64_t row = first_; row < record_.steps; ++row)
+    for (std::int64_t row = first_; run_ && row < record_.steps; ++row)
       for (std::size_t s = 0; s < width; ++s) {
         const double reading = record_.reading(row, s);
         if (std::isnan(reading)) continue;
@@ -211,6 +217,7 @@ class Stage {
         point.gradient.noalias() += w * residual * slope;
         point.normal.selfadjointView<Eigen::Lower>().rankUpdate(slope, w);
       }
+    if (!add_responses(now, inner, point)) return point;
     point.normal.triangularView<Eigen::StrictlyUpper>() = point.normal.transpose();
     if (options_.prior)
       for (Eigen::Index k = 0; k < n; ++k)
@@ -224,6 +231,32 @@ class Stage {
     if (!std::isfinite(point.cost) || !point.gradient.allFinite() || !point.normal.allFinite())
       point.failure = "the derivatives of the readings are not finite";
     return point;
+  }
+
+  // Both parts of every point of a response are readings.
+  bool add_responses(const std::vector<double>& now, const Eigen::VectorXd& inner, SquaresPoint& point) {
+    const Eigen::Index n = inner.size();
+    Eigen::VectorXd slope(n);
+    for (std::size_t r = 0; r < responses_.size(); ++r) {
+      const ResponseData& data = options_.responses[r];
+      const FrequencyResponse::Result there = responses_[r].at(now, data.frequencies);
+      point.failure = there.failure;
+      if (!there.failure.empty()) return false;
+      for (std::size_t k = 0; k < data.values.size(); ++k)
+        for (const bool real : {true, false}) {
+          const auto part = [&](const std::complex<double>& z) {
+            return (real ? z.real() : z.imag()) / data.noise[k];
+          };
+          const double residual = part(there.values[k] - data.values[k]), w = weight(residual);
+          for (Eigen::Index p = 0; p < n; ++p)
+            slope[p] =
+                part(there.slopes[k * static_cast<std::size_t>(n) + static_cast<std::size_t>(p)]) * inner[p];
+          point.cost += loss(residual);
+          point.gradient.noalias() += w * residual * slope;
+          point.normal.selfadjointView<Eigen::Lower>().rankUpdate(slope, w);
+        }
+    }
+    return true;
   }
 
   // What [unknowns] says of the smoothness of tables, as readings of zero.
@@ -286,7 +319,7 @@ class Stage {
   // The steps were chosen at the start. Where the numbers found need shorter ones, the search goes on with
   // them.
   void refine(SquaresSearch& best) {
-    if (!best.converged || !options_.integration.method.empty()) return;
+    if (!run_ || !best.converged || !options_.integration.method.empty()) return;
     const std::vector<double> now = numbers(best.x);
     const bool near = std::equal(now.begin(), now.end(), variables_.begin(), [](double n, const Variable& v) {
       return std::abs(n - v.start) <= 0.2 * std::abs(v.start);  // what error is left is as negligible there
@@ -295,9 +328,9 @@ class Stage {
     Model found = model_;
     set_parameters(found, indices(), now);
     SensorRun there(found, record_, indices(), options_.integration);
-    if (there.method() == run_.method() && there.step() >= run_.step()) return;
+    if (there.method() == run_->method() && there.step() >= run_->step()) return;
     if (!there.at(now).failure.empty()) return;
-    run_ = std::move(there);
+    run_.emplace(std::move(there));
     go_on(best);
   }
 
@@ -311,9 +344,9 @@ class Stage {
 
   // Noise that nobody knows: the residuals of the fit, with which it is fitted again.
   void weigh_by_residuals(SquaresSearch& best) {
-    if (options_.noise_unknown.empty() || !best.converged) return;
+    if (!run_ || options_.noise_unknown.empty() || !best.converged) return;
     for (int pass = 0; pass < 3; ++pass) {
-      const SensorSlopes run = run_.at(numbers(best.x));
+      const SensorSlopes run = run_->at(numbers(best.x));
       if (!run.failure.empty()) return;
       double largest = 0.0;
       for (std::size_t s = 0; s < noise_.size(); ++s) {
@@ -458,12 +491,12 @@ class Stage {
   }
 
   bool tell_residuals(const SquaresSearch& best, StageResult& result) {
-    const SensorSlopes run = run_.at(numbers(best.x));
+    const SensorSlopes run = run_ ? run_->at(numbers(best.x)) : SensorSlopes();
     result.failure = run.failure;
     if (!run.failure.empty()) return false;
     const std::size_t width = record_.sensors.size();
     double total = 0.0;
-    for (std::size_t s = 0; s < width; ++s) {
+    for (std::size_t s = 0; run_ && s < width; ++s) {
       SensorStatistics statistics;
       statistics.name = model_.outputs[record_.sensors[s]].name;
       std::vector<double> residuals;  // NaN where there is no reading
@@ -488,8 +521,36 @@ class Stage {
       result.residual_rms.push_back(noise_[s] * std::sqrt(statistics.variance));
       result.sensors.push_back(statistics);
     }
+    for (std::size_t r = 0; r < responses_.size(); ++r) total += tell_response(r, numbers(best.x), result);
     result.chi_square = total / freedom();
     return true;
+  }
+
+  // Squared residuals over their noise. They are white if neighbours in frequency have nothing in common.
+  double tell_response(std::size_t r, const std::vector<double>& now, StageResult& result) {
+    const ResponseData& data = options_.responses[r];
+    const FrequencyResponse::Result there = responses_[r].at(now, data.frequencies);
+    SensorStatistics statistics;
+    statistics.name = data.name();
+    std::vector<double> residuals;
+    double sum = 0.0, squares = 0.0, size = 0.0;
+    for (const bool real : {true, false})
+      for (std::size_t k = 0; k < data.values.size(); ++k) {
+        const std::complex<double> difference = data.values[k] - there.values[k];
+        const double part = real ? difference.real() : difference.imag(), residual = part / data.noise[k];
+        residuals.push_back(residual);
+        sum += residual;
+        squares += weight(residual) * residual * residual;
+        size += part * part;
+      }
+    statistics.used = static_cast<std::int64_t>(residuals.size());
+    const auto count = static_cast<double>(residuals.size());
+    statistics.mean = sum / count;
+    statistics.variance = squares / count;
+    statistics.whiteness = whiteness(residuals);
+    result.sensors.push_back(statistics);
+    result.residual_rms.push_back(std::sqrt(size / count));
+    return squares;
   }
 
   // Chi-square of all readings, and of each sensor's, against what chance makes of the noise.
@@ -560,7 +621,8 @@ class Stage {
   Record record_;
   std::vector<double> noise_;
   std::vector<SmoothRow> smooth_;
-  SensorRun run_;
+  std::optional<SensorRun> run_;  // empty: there is no record
+  std::vector<FrequencyResponse> responses_;
   std::int64_t readings_ = 0;
   std::vector<double> deviations_;  // at the best point
 };

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "tellegen/estimate/estimate.h"
+#include "tellegen/estimate/frequency_response.h"
 #include "tellegen/estimate/sensor_slopes.h"
 #include "tellegen/estimate/statistics.h"
 
@@ -42,6 +43,9 @@ struct CalibrationOptions {
   bool restart = true;  // where the first start does not explain the readings, try others
   // Sensors, in Model::outputs, whose noise is what the fit leaves; the model's is a first guess.
   std::vector<int> noise_unknown;
+  // Measured responses over frequency, beside the record or in its place (a record without rows): the real
+  // and the imaginary part of each point count as readings, in every stage.
+  std::vector<ResponseData> responses;
   SimulationOptions integration;
   std::function<void(const std::string& what)> progress;
 };

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "tellegen/estimate/statistics.h"
+#include "tellegen/identify/hidden.h"
 #include "tellegen/identify/smooth.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
@@ -68,7 +69,15 @@ class Identifier {
     result_.left_out = relations.left_out;
     std::vector<char> negative;
     for (int u : unknowns_) negative.push_back(model_.unknowns[u].lower.value_or(0.0) < 0.0);
-    result_.search = search_relations(relations, negative, kept_positive(relations.parameters));
+    const std::vector<Expr> positive = kept_positive(relations.parameters);
+    result_.search = search_relations(relations, negative, positive);
+    if (result_.search.starts.empty() || !result_.search.missing.empty())
+      if (auto hidden = search_hidden(model_, record_, result_.parameters, negative, positive)) {
+        result_.hidden = std::move(hidden->name);
+        result_.equations = std::move(hidden->equations);
+        result_.left_out = std::move(hidden->left_out);
+        result_.search = std::move(hidden->search);
+      }
     // Bounds tell which of two that could change places is meant.
     std::stable_partition(result_.search.starts.begin(), result_.search.starts.end(),
                           [&](const RelationStart& s) {

@@ -1,6 +1,7 @@
 // Numbers of a model from a record, with no starting values.
 //
 //   relations   between signals and parameters, from the model's own equations (relations.h)
+//               ; of a variable that nobody reads and that stands before states, without it (hidden.h)
 //   search      of numbers that satisfy them, everywhere (search.h)
 //   fit         of the model to the readings from there: maximum likelihood (estimate/calibrate.h)
 //
@@ -35,6 +36,7 @@ struct Identification {
   std::vector<std::string> equations;  // names of the relations that were used
   std::vector<std::string> left_out;
   std::vector<std::string> poles;  // in words: 1/(R1*C1)
+  std::string hidden;              // a variable that nobody reads, eliminated from the relations (hidden.h)
   RelationSearch search;
   double search_seconds = 0.0;
   std::vector<double> noise;          // per sensor of the record, SI

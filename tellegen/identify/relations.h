@@ -13,8 +13,9 @@ namespace tellegen {
 using Relations = Reduction;
 
 // `unknowns`: indices into model.parameters. Readings are smoothed by their sensors'
-// noise, and missing ones interpolated (smooth.h). Throws ModelError: the faults
-// of topology.
-Relations derive_relations(const Model& model, const Record& record, const std::vector<int>& unknowns);
+// noise, and missing ones interpolated (smooth.h). `more`: signals beside those of the record, as they are.
+// `products`: of states may stand in rates and equations. Throws ModelError: the faults of topology.
+Relations derive_relations(const Model& model, const Record& record, const std::vector<int>& unknowns,
+                           const std::vector<ReductionRequest::Reading>& more = {}, bool products = false);
 
 }  // namespace tellegen

@@ -31,26 +31,6 @@ struct Regression {
   Eigen::MatrixXd remainder;  // residuals = remainder * [combinations; -1], one for each row of it
 };
 
-// Terms whose signals are multiples of one another are one: their factors add up.
-std::vector<Term> independent_terms(const Form& form, std::size_t rows) {
-  std::vector<Term> terms;
-  std::vector<double> norms;
-  for (const Term& t : form.terms()) {
-    const double norm = t.signal.rms();
-    bool merged = false;
-    for (std::size_t k = 0; k < terms.size() && !merged; ++k) {
-      double product = 0.0;
-      for (std::size_t r = 0; r < rows; ++r) product += terms[k].signal[r] * t.signal[r];
-      const double cosine = product / static_cast<double>(rows) / (norm * norms[k]);
-      if (std::abs(cosine) < 1.0 - collinear) continue;
-      terms[k].factor = terms[k].factor + std::copysign(norm / norms[k], cosine) * t.factor;
-      merged = true;
-    }
-    if (!merged) terms.push_back(t), norms.push_back(norm);
-  }
-  return terms;
-}
-
 Regression regression_of(const Form& form, std::size_t rows) {
   const std::vector<Term> terms = independent_terms(form, rows);
   // The term that the others explain: one without a parameter where there is such, else the largest.
@@ -407,6 +387,25 @@ class RelationSearcher {
 };
 
 }  // namespace
+
+std::vector<Term> independent_terms(const Form& form, std::size_t rows) {
+  std::vector<Term> terms;
+  std::vector<double> norms;
+  for (const Term& t : form.terms()) {
+    const double norm = t.signal.rms();
+    bool merged = false;
+    for (std::size_t k = 0; k < terms.size() && !merged; ++k) {
+      double product = 0.0;
+      for (std::size_t r = 0; r < rows; ++r) product += terms[k].signal[r] * t.signal[r];
+      const double cosine = product / static_cast<double>(rows) / (norm * norms[k]);
+      if (std::abs(cosine) < 1.0 - collinear) continue;
+      terms[k].factor = terms[k].factor + std::copysign(norm / norms[k], cosine) * t.factor;
+      merged = true;
+    }
+    if (!merged) terms.push_back(t), norms.push_back(norm);
+  }
+  return terms;
+}
 
 RelationSearch search_relations(const Relations& relations, const std::vector<char>& negative,
                                 const std::vector<Expr>& positive) {

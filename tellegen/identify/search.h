@@ -28,6 +28,9 @@ struct RelationSearch {
   std::int64_t regressions = 0;
 };
 
+// Terms whose signals are multiples of one another are one: their factors add up.
+std::vector<Term> independent_terms(const Form& form, std::size_t rows);
+
 // `negative`: per parameter, whether it may be below zero. `positive`: what of the parameters must be above
 // zero, because a component could not be built otherwise.
 RelationSearch search_relations(const Relations& relations, const std::vector<char>& negative,

@@ -12,6 +12,7 @@
 #include "tellegen/equations/storage.h"
 #include "tellegen/equations/symbolic_model.h"
 #include "tellegen/equations/system.h"
+#include "tellegen/sensitivity/known_values.h"
 #include "tellegen/simulate/initial.h"
 #include "tellegen/simulate/tableau.h"
 
@@ -57,35 +58,13 @@ class Derivation {
 
   Pool& pool() const { return *model_.pool; }
 
-  // Parameters that are known are numbers; those that follow from unknown ones, their formulas.
-  Expr in_unknowns(Expr e) {
-    for (;;) {
-      ExprMap<Expr> values;
-      for (Expr s : symbols_of(std::span(&e, 1)))
-        if (const auto found = values_.find(s); found != values_.end()) values[s] = found->second;
-      if (values.empty()) return e;
-      e = substitute(e, values);
-    }
-  }
-
-  bool is_unknown(Expr e) const {
-    const auto symbols = symbols_of(std::span(&e, 1));
-    return std::any_of(symbols.begin(), symbols.end(), [&](Expr s) { return parameters_.contains(s); });
-  }
-
   void add(Expr residual, std::string name) {
-    work_.push_back({in_unknowns(residual), std::move(name), std::nullopt, false});
+    work_.push_back({values_->put_into(residual), std::move(name), std::nullopt, false});
   }
 
   void write_equations() {
     const SymbolicModel symbolic = symbolic_model(model_);
-    for (std::size_t k = 0; k < symbolic.parameters.size(); ++k)
-      if (!parameters_.contains(symbolic.parameters[k]))
-        values_[symbolic.parameters[k]] = pool().number(symbolic.numbers[k]);
-    for (const ModelParameter& p : model_.parameters)
-      if (!parameters_.contains(p.symbol))
-        values_[p.symbol] = p.value && is_unknown(in_unknowns(p.value)) ? p.value : pool().number(p.number);
-    for (const ModelInput& input : model_.inputs) values_[input.symbol] = input.value;
+    values_.emplace(model_, symbolic, parameters_);
     for (std::size_t k = 0; k < symbolic.terminal.size(); ++k)
       add(symbolic.terminal[k], model_.components[symbolic.component[k]].name);
     const Expr zero = pool().number(0.0);
@@ -367,7 +346,7 @@ class Derivation {
       if (!w.form->empty() && !says_nothing) result_.equations.push_back({*w.form, w.name});
     }
     for (Expr output : request_.outputs) {
-      std::optional<Form> form = formed(in_unknowns(expand_names(model_, output)));
+      std::optional<Form> form = formed(values_->put_into(expand_names(model_, output)));
       result_.outputs.push_back(form && is_usable(*form) ? std::move(form) : std::nullopt);
     }
     keep_needed(states);
@@ -399,7 +378,8 @@ class Derivation {
   const ReductionRequest& request_;
   SignalTable known_;
   ExprMap<int> parameters_;
-  ExprMap<Expr> values_, variable_of_, rate_of_;
+  std::optional<KnownValues> values_;
+  ExprMap<Expr> variable_of_, rate_of_;
   std::map<std::string, double> starts_;
   std::vector<Work> work_;
   std::vector<std::pair<Expr, Form>> solved_;

@@ -1,0 +1,166 @@
+// `tellegen machine`, `calibrate` and `identify` of machines and cells from outside.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/program.h"
+
+namespace tellegen {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::string in_models(const std::string& name) { return TELLEGEN_SOURCE_DIR "/models/" + name; }
+
+std::vector<std::vector<double>> rows_of_csv(const fs::path& file, std::string& header) {
+  std::ifstream in(file);
+  std::getline(in, header);
+  std::vector<std::vector<double>> rows;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream cells(line);
+    rows.emplace_back();
+    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(std::stod(cell));
+  }
+  return rows;
+}
+
+// Section 4.4 of the reference: an independent program's numbers for the same machine.
+TEST(Machine, inductances_of_the_wound_rotor_machine) {
+  const fs::path file = fs::path(testing::TempDir()) / "tellegen-inductances.csv";
+  const Ran ran = run_program({"machine", in_models("wrsm-mec/model.toml"), "--angles", "36", "--inductances",
+                               file.string(), "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json said = json::parse(ran.out);
+  EXPECT_NEAR(said.at("L_ls").get<double>(), 0.823e-3, 0.005 * 0.823e-3);
+  EXPECT_NEAR(said.at("L_mq").get<double>(), 3.098e-3, 0.005 * 3.098e-3);
+  EXPECT_NEAR(said.at("L_md").get<double>(), 4.574e-3, 0.005 * 4.574e-3);
+  EXPECT_NEAR(said.at("harmonics").at(1).get<double>(), 33.80e-3, 0.005 * 33.80e-3);
+  std::string header;
+  const auto rows = rows_of_csv(file, header);
+  EXPECT_EQ(header,
+            "theta_r [rad],Laa [H],Lab [H],Lac [H],Laf [H],Lbb [H],Lbc [H],Lbf [H],Lcc [H],Lcf [H],Lff [H]");
+  ASSERT_EQ(rows.size(), 36u);
+  // A third of a turn on, phase b is where phase a was.
+  EXPECT_NEAR(rows[12][5], rows[0][1], 1e-9 * rows[0][1]);
+  fs::remove(file);
+}
+
+TEST(Machine, a_flux_map_is_odd_in_the_current_along_q) {
+  const fs::path file = fs::path(testing::TempDir()) / "tellegen-map.csv";
+  const Ran ran = run_program({"machine", in_models("wrsm-mec/model.toml"), "--angles", "8", "--flux-map",
+                               file.string(), "--points", "3", "--largest", "5"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("L_md"), std::string::npos);
+  std::string header;
+  const auto rows = rows_of_csv(file, header);
+  EXPECT_EQ(header, "i_d [A],i_q [A],lambda_d [Wb],lambda_q [Wb],T_e [N m]");
+  ASSERT_EQ(rows.size(), 9u);
+  for (const auto& a : rows)
+    for (const auto& b : rows)
+      if (a[0] == b[0] && a[1] == -b[1]) {
+        EXPECT_NEAR(a[2], b[2], 1e-3 * std::abs(a[2]));
+        EXPECT_NEAR(a[3], -b[3], 1e-3 * std::abs(a[3]) + 1e-9);
+      }
+  fs::remove(file);
+}
+
+TEST(Machine, wrong_requests_are_explained) {
+  const Ran none = run_program({"machine", in_models("rlc/model.toml")});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("[machine]"), std::string::npos) << none.err;
+  EXPECT_EQ(run_program({"machine", in_models("wrsm-mec/model.toml"), "--angles", "3"}).code, 2);
+  EXPECT_EQ(run_program({"machine", in_models("wrsm-mec/model.toml"), "--picture", "x.png"}).code, 2);
+}
+
+// The truth is in models/identification/README.md.
+TEST(Maps, flux_linkages_of_a_saturated_machine_from_its_operating_points) {
+  const std::string model = in_models("identification/pmsm-maps.toml"),
+                    data = in_models("identification/pmsm-maps.csv");
+  const Ran ran = run_program({"calibrate", model, "--data", data, "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json found = json::parse(ran.out).at("stages").at(0).at("parameters");
+  ASSERT_EQ(found.size(), 91u);
+  EXPECT_NEAR(found.at(0).at("after_si").get<double>(), 0.12, 1e-3);
+  for (int d = 0; d < 5; ++d)
+    for (int q = 0; q < 9; ++q) {
+      const double i_d = -40.0 + 10.0 * d, i_q = -40.0 + 10.0 * q;
+      const double psi_d = 0.045 + 0.5e-3 * i_d + 0.018 * std::tanh(i_d / 35.0) -
+                           4e-6 * i_q * i_q * std::exp(-i_d * i_d / 3600.0),
+                   psi_q = 0.085 * std::tanh(i_q / 45.0 * (1.0 - 0.002 * i_d)) + 0.4e-3 * i_q;
+      EXPECT_NEAR(found.at(1 + 9 * d + q).at("after_si").get<double>(), psi_d, 0.4e-3) << i_d << " " << i_q;
+      EXPECT_NEAR(found.at(46 + 9 * d + q).at("after_si").get<double>(), psi_q, 0.4e-3) << i_d << " " << i_q;
+    }
+  // At one speed a voltage across the resistance may as well be a flux linkage.
+  const Ran one = run_program({"calibrate", model, "--data", data, "--window", "0s:98s"});
+  EXPECT_EQ(one.code, 1);
+  EXPECT_NE(one.err.find("r_s"), std::string::npos) << one.err;
+}
+
+TEST(Response, a_cell_from_its_impedance) {
+  const Ran ran = run_program({"calibrate", in_models("identification/cell.toml"), "--response",
+                               "(-t.v)/i=" + in_models("identification/cell-impedance.csv"),
+                               "--response-noise", "0.5%", "--parameters", "R0,R1,C1,R2,C2", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json found = json::parse(ran.out).at("stages").at(0).at("parameters");
+  const double truth[] = {0.012, 8e-3, 1500.0, 0.015, 2e4};
+  for (std::size_t k = 0; k < 5; ++k) {
+    const double after = found.at(k).at("after_si"), relative = found.at(k).at("relative");
+    EXPECT_GT(relative, 0.0);
+    EXPECT_LT(relative, 0.05);
+    EXPECT_NEAR(after, truth[k], 4.0 * relative * after) << found.at(k).at("name");
+  }
+}
+
+// The open-circuit voltage from the pulses, the rest from both.
+TEST(Response, with_a_record_over_time) {
+  const std::vector<std::string> record{"calibrate", in_models("identification/cell.toml"), "--data",
+                                        in_models("identification/cell.csv"), "--json"};
+  std::vector<std::string> both = record;
+  both.insert(both.end(), {"--response", "(-t.v)/i=" + in_models("identification/cell-impedance.csv"),
+                           "--response-noise", "0.5%"});
+  const Ran alone = run_program(record), together = run_program(both);
+  ASSERT_EQ(alone.code, 0) << alone.err;
+  ASSERT_EQ(together.code, 0) << together.err;
+  const json a = json::parse(alone.out).at("stages").at(0).at("parameters"),
+             b = json::parse(together.out).at("stages").at(0).at("parameters");
+  ASSERT_EQ(b.size(), 6u);
+  for (std::size_t k = 0; k < 6; ++k)
+    EXPECT_LT(b.at(k).at("relative").get<double>(), 1.001 * a.at(k).at("relative").get<double>());
+}
+
+TEST(Response, wrong_requests_are_explained) {
+  const auto fault = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"calibrate", in_models("identification/cell.toml")});
+    const Ran ran = run_program(arguments);
+    EXPECT_EQ(ran.code, 2);
+    return ran.err;
+  };
+  const std::string table = in_models("identification/cell-impedance.csv");
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has(fault({}), "T603"));
+  EXPECT_TRUE(has(fault({"--response", table}), "T401"));
+  EXPECT_TRUE(has(fault({"--response", "t.v/i=" + table}), "T656"));
+  EXPECT_TRUE(has(fault({"--response", "t.v/k=" + table, "--response-noise", "1%"}), "T655"));
+  EXPECT_TRUE(has(fault({"--response", "t.v/i=" + table, "--response-noise", "-1%"}), "T401"));
+  EXPECT_TRUE(
+      has(fault({"--response", "t.v/i=" + in_models("identification/cell.csv"), "--response-noise", "1%"}),
+          "T591"));
+}
+
+TEST(Response, what_an_impedance_cannot_tell_is_told) {
+  const Ran ran =
+      run_program({"calibrate", in_models("identification/cell.toml"), "--response",
+                   "(-t.v)/i=" + in_models("identification/cell-impedance.csv"), "--response-noise", "0.5%"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("E0: no reading depends on it"), std::string::npos) << ran.err;
+}
+
+}  // namespace
+}  // namespace tellegen
