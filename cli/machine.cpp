@@ -96,10 +96,12 @@ std::vector<double> study_open_circuit(const StaticStudy& study, const MachineRe
   return harmonics(lambda, std::min<std::size_t>(19, lambda.size() / 2 - 1));
 }
 
-// Means over a slot pitch, on a grid of currents from -largest to largest: what machines.synchronous_table
-// reads.
+// On a grid of currents from -largest to largest: what machines.synchronous_table reads. Means over a sixth
+// of an electrical period, after which a balanced winding looks the same again with its phases exchanged.
 void write_flux_map(const StaticStudy& study, const MachineRequest& request) {
-  constexpr int angles = 10;
+  const Machine& machine = study.machine();
+  const double span = 2 * std::numbers::pi / (3 * machine.poles);
+  const int angles = std::max(12, 10 * machine.slots / (3 * machine.poles));
   std::vector<MachinePoint> points;
   std::vector<std::pair<double, double>> currents;
   const auto level = [&](int k) { return request.largest * (2.0 * k / (request.points - 1) - 1.0); };
@@ -107,7 +109,7 @@ void write_flux_map(const StaticStudy& study, const MachineRequest& request) {
     for (int q = 0; q < request.points; ++q) {
       currents.emplace_back(level(d), level(d % 2 == 0 ? q : request.points - 1 - q));  // neighbours follow
       for (int k = 0; k < angles; ++k) {
-        const double angle = 2 * std::numbers::pi / study.machine().slots * k / angles;
+        const double angle = span * k / angles;
         points.push_back({angle, study.currents(angle, currents.back().second, currents.back().first, 0.0,
                                                 request.field)});
       }
