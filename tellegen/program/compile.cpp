@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <vector>
 
 namespace tellegen {
@@ -86,9 +88,30 @@ struct CachedObject {
     key += level(source);
     hash = content_hash(key);
   }
-  fs::path path() const { return cache_folder() / (hash + ".so"); }
+  fs::path path(const char* extension = ".so") const { return cache_folder() / (hash + extension); }
   std::string text, hash;
 };
+
+std::string name_aside(const std::string& hash) {  // of a file that is not whole yet; threads compile at once
+  static std::atomic<int> counter = 0;
+  return fmt::format("{}.{}.{}", hash, getpid(), counter++);
+}
+
+// Seconds that earlier runs have interpreted, in place of compiling it.
+double interpreted_before(const fs::path& file) {
+  static std::mutex mutex;
+  static std::map<fs::path, double> known;  // what this run adds is not from before
+  const std::lock_guard lock(mutex);
+  const auto [found, inserted] = known.try_emplace(file, 0.0);
+  if (inserted) std::ifstream(file) >> found->second;
+  return found->second;
+}
+
+void remember(const fs::path& file, const fs::path& aside, double seconds) {
+  std::ofstream(aside) << seconds;
+  std::error_code ignored;
+  fs::rename(aside, file, ignored);
+}
 
 }  // namespace
 
@@ -117,10 +140,14 @@ std::shared_ptr<const CompiledCode> compile_c(std::string_view source, double in
   const fs::path object = cached.path();
   if (fs::exists(object, ignored))
     if (auto code = load(object)) return code;
-  if (interpreting < seconds_of_compiling(source)) return nullptr;
+  if (interpreting <= 0.0) return nullptr;
+  const std::string aside = name_aside(hash);
+  const fs::path seconds = cached.path(".seconds");
+  if (const double all = interpreted_before(seconds) + interpreting; all < seconds_of_compiling(source)) {
+    remember(seconds, folder / aside, all);
+    return nullptr;
+  }
 
-  static std::atomic<int> counter = 0;  // threads compile at once
-  const std::string aside = fmt::format("{}.{}.{}", hash, getpid(), counter++);
   const fs::path c_file = folder / (aside + ".c"), new_object = folder / (aside + ".so");
   {
     std::ofstream out(c_file, std::ios::binary);
@@ -134,6 +161,7 @@ std::shared_ptr<const CompiledCode> compile_c(std::string_view source, double in
     return nullptr;
   }
   fs::rename(new_object, object, ignored);
+  fs::remove(seconds, ignored);
   return load(object);
 }
 

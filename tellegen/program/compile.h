@@ -28,8 +28,8 @@ class CompiledCode {
   void* handle_;
 };
 
-// Empty where there is no compiler, or where it would take longer than interpreting, so many seconds; 0: only
-// what is in the cache. The text of runtime/tellegen_math.h is put in front of the source.
+// Empty where there is no compiler, or where it would take longer than interpreting, so many seconds, with
+// those that earlier runs took; 0: only what is cached. The text of runtime/tellegen_math.h stands in front.
 std::shared_ptr<const CompiledCode> compile_c(std::string_view source,
                                               double interpreting = std::numeric_limits<double>::infinity());
 

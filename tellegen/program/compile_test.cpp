@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <vector>
@@ -41,6 +42,22 @@ TEST_F(Compile, the_cache_holds_one_object_and_nothing_else_however_often_it_is_
   const auto first = fs::last_write_time(files[0]);
   ASSERT_TRUE(compile_c(square));
   EXPECT_EQ(fs::last_write_time(files[0]), first);
+}
+
+TEST_F(Compile, is_done_at_last_where_many_short_runs_interpret) {
+  const auto run = [] {  // a process of its own, as runs are
+    const pid_t child = fork();
+    if (child == 0) _exit(compile_c("double f(double x) { return x + 7; }\n", 0.03) ? 1 : 0);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WEXITSTATUS(status) == 1;
+  };
+  EXPECT_FALSE(run());
+  ASSERT_EQ(files_in(cache.folder).size(), 1u);
+  EXPECT_EQ(files_in(cache.folder)[0].extension(), ".seconds");
+  EXPECT_TRUE(run());
+  ASSERT_EQ(files_in(cache.folder).size(), 1u);
+  EXPECT_EQ(files_in(cache.folder)[0].extension(), ".so");
 }
 
 TEST_F(Compile, is_left_where_interpreting_takes_less_unless_it_is_done_already) {
