@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "benchmarks/charging_model.h"
 #include "benchmarks/report.h"
 
 extern char** environ;
@@ -23,23 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-// A capacitor charged through a resistor: 100 steps.
-constexpr const char* model = R"(name = "charging"
-[parameters]
-R1 = "1 kohm"
-C1 = "1 uF"
-[components]
-source = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "10 V" }
-r1 = { kind = "electrical.resistor", p = "a", n = "b", R = "R1" }
-c1 = { kind = "electrical.capacitor", p = "b", n = "datum", C = "C1" }
-[outputs]
-V = { value = "b.v", unit = "V" }
-E = { value = "0.5*C1*b.v^2", unit = "uJ" }
-[simulation]
-stop = "1 ms"
-step = "10 us"
-)";
 
 std::string bytes_of(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -59,7 +43,7 @@ class SweepStudy {
     std::string name = (fs::temp_directory_path() / "tellegen-sweep-XXXXXX").string();
     if (!mkdtemp(name.data())) throw std::runtime_error("cannot make a folder for temporary files");
     folder_ = name;
-    std::ofstream(folder_ / "model.toml") << model;
+    std::ofstream(folder_ / "model.toml") << charging_model;
   }
   ~SweepStudy() {
     std::error_code ignored;

@@ -135,6 +135,9 @@ std::vector<ResponseData> read_responses(std::string_view command, const Respons
     source.files = {text.substr(equal + 1)};
     found.push_back(read_response(data_source(command, source, model_file), text.substr(0, slash),
                                   text.substr(slash + 1, equal - slash - 1), relative));
+    if (const ResponseData& last = found.back(); last.missing > 0)
+      fmt::print(stderr, "{}: note: {} of {} rows have no value\n", last.file, last.missing,
+                 last.missing + static_cast<std::int64_t>(last.values.size()));
   }
   return found;
 }

@@ -141,8 +141,7 @@ std::string roff(const std::string& text) {
 
 constexpr std::string_view conventions =
     "Quantities carry units: 1ms, \"30.47 mK/W\"; a bare number is SI. Exit code: 0 done, 1 the study "
-    "failed, "
-    "2 the input was wrong.\n";
+    "failed, 2 the input was wrong.\n";
 
 std::string options_of(const CommandText& command) {
   std::string text;

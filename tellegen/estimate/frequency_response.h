@@ -68,9 +68,10 @@ class FrequencyResponse {
 // A measured response.
 struct ResponseData {
   std::string file, of, by;
-  std::vector<double> frequencies;           // Hz
-  std::vector<std::complex<double>> values;  // SI
-  std::vector<double> noise;                 // standard deviation of each part, SI
+  std::vector<double> frequencies = {};           // Hz
+  std::vector<std::complex<double>> values = {};  // SI
+  std::vector<double> noise = {};                 // standard deviation of each part, SI
+  std::int64_t missing = 0;                       // rows without a value
   std::string name() const { return of + "/" + by; }
 };
 

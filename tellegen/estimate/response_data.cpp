@@ -10,7 +10,7 @@ namespace tellegen {
 
 ResponseData read_response(const DataSource& source, const std::string& of, const std::string& by,
                            double relative) {
-  ResponseData data{source.name(), of, by, {}, {}, {}};
+  ResponseData data{.file = source.name(), .of = of, .by = by};
   const std::unique_ptr<TableSource> table = open_data(source);
   const Place place{source.name(), table->header_line()};
   FaultList faults;
@@ -26,6 +26,7 @@ ResponseData read_response(const DataSource& source, const std::string& of, cons
     second = header.find("phase", {"rad", "rad", "phase"});
   }
   const std::optional<CsvColumn> deviation = header.find("sd", {"", "", "standard deviation"});
+  faults.throw_if_any();  // names that were given
   if (!frequency) header.no_column("f", {"Hz", "Hz", "frequency"});
   if (!first || !second)
     faults.add(place, "T591", "no columns 're' and 'im', nor 'magnitude' and 'phase'",
@@ -41,7 +42,10 @@ ResponseData read_response(const DataSource& source, const std::string& of, cons
     for (std::size_t row = 0; row < block.rows; ++row) {
       const double f = frequency->si(block.columns[0][row]) / (angular ? 2.0 * std::numbers::pi : 1.0);
       const double a = first->si(block.columns[1][row]), b = second->si(block.columns[2][row]);
-      if (std::isnan(f) || std::isnan(a) || std::isnan(b)) continue;  // nothing was read
+      if (std::isnan(f) || std::isnan(a) || std::isnan(b)) {
+        ++data.missing;
+        continue;
+      }
       const std::complex<double> value = polar ? std::polar(a, b) : std::complex<double>(a, b);
       const double sd = deviation ? deviation->si(block.columns[3][row]) : relative * std::abs(value);
       if (!(f > 0.0) || !(sd > 0.0))

@@ -574,8 +574,7 @@ std::vector<std::string> nothing_corrected() {
       "the filter corrects nothing: no unknown is estimated, no start of a state has a deviation and nothing "
       "is disturbed by noise; this is a simulation, whatever the sensors read",
       "name what is not known in [unknowns], or give states in [estimate]: states = { \"*\" = { deviation = "
-      "1, "
-      "noise = 0.1 } }"};
+      "1, noise = 0.1 } }"};
 }
 
 std::vector<std::string> complaints(const Estimate& e) {
