@@ -48,6 +48,16 @@ c = { kind = "electrical.capacitor", p = "a", n = "datum", C = 1, v0 = 1 }
        const double w = std::sqrt(1 - 0.0625);
        return std::exp(-0.25 * t) * (std::cos(w * t) + 0.25 / w * std::sin(w * t));
      }},
+    // After the jump of the source, which concerns nothing else, steps are short: there the inductors are
+    // nothing beside the capacitor between them.
+    {"inductors in series with a capacitor", R"toml(
+l = { kind = "electrical.inductor", p = "a", n = "datum", L = 1, i0 = 0 }
+c = { kind = "electrical.capacitor", p = "b", n = "a", C = 1, v0 = 1 }
+m = { kind = "electrical.inductor", p = "b", n = "datum", L = 1 }
+e = { kind = "electrical.voltage_source", p = "d", n = "datum", V = "if(t < 2.5, 1, 2)" }
+r = { kind = "electrical.resistor", p = "d", n = "datum", R = 1 }
+)toml",
+     "a.v", 10.0, 1.0, [](double t) { return -0.5 * std::cos(t / std::sqrt(2.0)); }},
     {"resistance that jumps", R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "3.8*cos(9.2*t)" }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = "if(b.v > 0.68, 0.36, 0.49)" }

@@ -450,12 +450,15 @@ class WholeStepBuilder {
   }
 
   // Where junctions block, nothing but their leakage may hold a part of the network whose nodes are joined by
-  // a capacitor, and in the balances of its nodes that leakage drowns in the capacitor's companion form. So
-  // the capacitor's own across variable becomes the unknown in place of the potential at its far end, and the
-  // balance of its near end becomes that of both: there the capacitor cancels before any number is put in.
+  // a capacitor, and in the balances of its nodes that leakage drowns in the capacitor's companion form, as
+  // does an inductor in series with it in the shortest of steps. So the capacitor's own across variable
+  // becomes the unknown in place of the potential at its far end, and the balance of its near end becomes
+  // that of both: there the capacitor cancels before any number is put in.
   void join_storage() {
     const auto exponential = [](const NetworkGroup& g) { return !g.form.exponentials.empty(); };
-    if (std::none_of(network_.groups.begin(), network_.groups.end(), exponential)) return;
+    if (!options_.any_length && !options_.events &&
+        std::none_of(network_.groups.begin(), network_.groups.end(), exponential))
+      return;
     const auto unknown_of = [&](NodeIndex node) {
       const std::int32_t column = system_.node_column(node);
       return column < 0 ? -1 : network_.unknown_of[column];

@@ -576,10 +576,11 @@ class EventBuilder : public Builder {
       case 0:
       case 1: {
         const double upper = random_.between(0.1, 1.2);
+        // More digits than values have: what rests exactly at a threshold, rounding decides.
         Part& k = add("k", "signals.comparator", {},
                       {{"u", quoted(input(true))},
-                       {"upper", number_text(upper)},
-                       {"lower", number_text(upper - random_.between(0.05, 0.6))}});
+                       {"upper", number_text(upper, 7)},
+                       {"lower", number_text(upper - random_.between(0.05, 0.6), 7)}});
         return k.name + ".y";
       }
       case 2: {
