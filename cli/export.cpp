@@ -48,7 +48,7 @@ SimulationOptions options_of(const ExportRequest& request, const Model& model) {
                         fmt::format("method '{}' chooses its steps while it runs", options.method),
                         {"give --step, and --method where bdf2 is not right"});
   options.compile = false;
-  options.restarts = true;
+  options.restarts = options.straight_line = true;
   return options;
 }
 
@@ -249,7 +249,7 @@ void add_export(CLI::App& command) {
       .add_option("--parameters", r.parameters,
                   "numbers of components (r1.R) that can be set, beside the model's parameters")
       ->type_name("LIST");
-  command.add_option("--estimator", r.estimator, "the model's estimator instead of its step: kf or ekf")
+  command.add_option("--estimator", r.estimator, "the model's estimator instead of its step: kf, ekf or pkf")
       ->type_name("NAME");
   command.add_option("--set", r.set, "another value of a parameter")->type_name("NAME=VALUE");
   command.add_option("--vector", r.vector, "steps in the test vector")

@@ -23,6 +23,15 @@ static inline int tellegen_differs(double update, double held) {
   return fabs(update - held) > 1e-14 * fabs(held) || (update != update) != (held != held);
 }
 
+/* A time so little before t that only a jump at t tells. */
+static inline double tellegen_before_jump(double step, double t) {
+  const double least = 1e-9 * step, rounding = 4.0 * DBL_EPSILON * t;
+  return t - (least < rounding ? rounding : least);
+}
+
+/* Generated code: on registers, with rows of outputs. */
+typedef int tellegen_entry(double* w, const double** in, double** out);
+
 /* When variables with a sample time are due, who changes, and who changes in every step. */
 
 #define TELLEGEN_NEVER INT64_MAX

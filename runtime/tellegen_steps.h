@@ -11,8 +11,6 @@
 
 #define TELLEGEN_FORMULA 5 /* alpha, the factors of three past values, of the past rate */
 
-typedef int tellegen_entry(double* w, const double** in, double** out);
-
 typedef struct {
   double step;
   int order, restart_steps, jumps_share, bisections, stop_event, follows, start_steps, fixed_iterations;
@@ -199,8 +197,7 @@ static inline int tellegen_stepper_is_jump(void* self) {
 }
 static inline void tellegen_stepper_pass_jump(void* self) { ++((tellegen_stepper*)self)->run->next_jump; }
 static inline double tellegen_stepper_before_jump(void* self, double t) {
-  const double least = 1e-9 * ((const tellegen_stepper*)self)->model->step, rounding = 4.0 * DBL_EPSILON * t;
-  return t - (least < rounding ? rounding : least);
+  return tellegen_before_jump(((const tellegen_stepper*)self)->model->step, t);
 }
 
 static inline tellegen_events tellegen_events_of(tellegen_stepper* s) {

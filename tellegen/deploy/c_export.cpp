@@ -8,6 +8,13 @@
 
 namespace tellegen {
 
+namespace {
+
+// Beyond, a compiler takes minutes: saturated networks of hundreds of unknowns.
+constexpr std::size_t most_of_a_step = 60'000;
+
+}  // namespace
+
 CModel make_c_model(const Model& model, Simulation& simulation, const std::string& name) {
   refuse_fmus(model, "exported code is made of equations");
   CModel m{.model = model,
@@ -22,8 +29,17 @@ CModel make_c_model(const Model& model, Simulation& simulation, const std::strin
     throw ModelError({{model.file.string(), 0},
                       "T420",
                       fmt::format("this run cannot be exported as C: {}", m.code.refused),
-                      {"a model of up to 64 unknowns can, by bdf1, bdf2, bdf3, tr, trnp, and by rk4 where "
-                       "nothing switches, is sampled or jumps"}});
+                      {"a model of up to 2000 unknowns can, by bdf1, bdf2, bdf3, tr, trnp, and by rk4 where "
+                       "its rates have formulas"}});
+  for (const StepCode::Part& part : m.code.parts)
+    if (const std::size_t count = part.procedure.program.code.size(); count > most_of_a_step)
+      throw ModelError({{model.file.string(), 0},
+                        "T420",
+                        fmt::format("this run cannot be exported as C: its step would be {} instructions, "
+                                    "and compilers cope with {}",
+                                    count, most_of_a_step),
+                        {"what is nonlinear in hundreds of equations is eliminated in every iteration; a "
+                         "smaller or a linear network can"}});
   CMembers outputs, inputs;
   for (const OutputColumn& column : simulation.outputs()) m.outputs.push_back(outputs.add(column.name));
   for (const std::string& input : simulation.problem().options.external)
@@ -43,7 +59,7 @@ std::vector<ExportedFile> c_code_files(const CModel& m) {
   if (m.settable()) files.push_back({m.name + "_numbers.c", c_numbers(m)});
   files.push_back({"tellegen_math.h", std::string(runtime_source())});
   if (m.code.events)
-    for (const char* header : {"tellegen_events.h", "tellegen_steps.h"})
+    for (const std::string& header : c_event_headers(m))
       files.push_back({header, std::string(runtime_source(header))});
   return files;
 }

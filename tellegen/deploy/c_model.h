@@ -47,6 +47,7 @@ std::string c_pivots(const CModel& m, std::size_t part);
 std::string c_numbers(const CModel& m);  // how registers follow from parameters
 
 // Where there are events: what stands in the state, what stands before the functions, and these.
+std::vector<std::string> c_event_headers(const CModel& m);  // that they need; included is the last
 std::string c_event_state(const CModel& m);
 std::string c_event_tables(const CModel& m);
 std::string c_event_functions(const CModel& m);

@@ -172,7 +172,8 @@ std::string set_function(const CModel& m) {
     out += fmt::format("  {}prepare(s->w{}, 0, 0);\n  s->w{}[{}] = 1.0;\n", m.part_prefix(k), k, k,
                        m.code.parts[k].counters.renew);
   }
-  if (m.code.events) out += "  s->run.renew = 1;\n";
+  if (m.code.events)
+    out += m.code.events->explicit_steps ? "  s->run.now.fresh = 1;\n" : "  s->run.renew = 1;\n";
   return out + "  s->parameters = *p;\n  return 0;\n}\n";
 }
 
@@ -187,7 +188,7 @@ std::string c_header(const CModel& m) {
       "#ifndef {4}_H\n#define {4}_H\n\n#include <stddef.h>\n{5}\n#ifdef __cplusplus\nextern \"C\" "
       "{{\n#endif\n\n",
       c_comment(m.model.name), m.problem().options.method, m.problem().step, m.name, guard,
-      m.code.events ? "\n#include \"tellegen_steps.h\"\n" : "");
+      m.code.events ? fmt::format("\n#include \"{}\"\n", c_event_headers(m).back()) : "");
   out += structures(m);
   out += fmt::format(
       "/* The state at t = 0, with the model's numbers, and the outputs there (y may be 0). */\n"

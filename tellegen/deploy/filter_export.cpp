@@ -21,6 +21,11 @@ class FilterExporter {
  public:
   FilterExporter(const Model& model, const FilterExportOptions& options)
       : model_(model), options_(options), name_(options.name), plant_(model, twin_options()) {
+    if (options.sensors.empty())
+      throw ModelError({{model.file.string(), 0},
+                        "T621",
+                        "the model has no sensors, and an estimator nothing to read",
+                        {"add [sensors]"}});
     const FilterOptions filter = filter_options();
     const auto made = entry().make(plant_, filter);
     if (!made->executor().starts_with("generated"))
@@ -29,8 +34,11 @@ class FilterExporter {
            "T420",
            fmt::format("the estimator '{}' of this model cannot be exported as C: it is run by '{}'",
                        entry().name, made->executor()),
-           {"kf or ekf of a linear model can, whose unknowns have no bounds and multiply no state"}});
-    program_ = std::make_unique<FilterProgram>(plant_, filter, made->process_noise());
+           {"kf, ekf and pkf can, of a dozen states, where no equation has to be solved for a rate"}});
+    program_ =
+        std::make_unique<FilterProgram>(plant_, filter, made->process_noise(),
+                                        entry().name == "pkf" ? FilterFormulas::Correction::together
+                                                              : FilterFormulas::Correction::one_by_one);
     registers_ = program_->memory();
     program_->prepare(registers_.data());
   }
@@ -103,7 +111,7 @@ class FilterExporter {
     std::vector<ProgramRoot> means, slopes;
     CMembers members;
     for (std::size_t k = 0; k < plant_.quantities().size(); ++k) {
-      const Expr value = plant_.quantity_formulas()[k];
+      const Expr value = plant_.formulas() ? plant_.formulas()->quantities[k] : plant_.quantity_formulas()[k];
       const EstimatedQuantity& quantity = plant_.quantities()[k];
       const auto symbols = symbols_of(std::span(&value, 1));
       if (std::any_of(form.unknowns.begin(), form.unknowns.end(), [&](Expr w) {
@@ -137,7 +145,7 @@ class FilterExporter {
                                                                                      : result_.operations);
     };
     const Program& filter = program_->procedure().program;
-    for (int section : {1, 3}) count(filter.section(section));
+    for (int section : program_->step_sections()) count(filter.section(section));
     count(quantities_.program.code);
     result_.state_bytes = 8 * (registers_.size() + inputs_.size() + 1);
   }
@@ -206,7 +214,7 @@ class FilterExporter {
     std::string out = whole_numbers("column", column_) + whole_numbers("first_slope", first_slope_);
     std::vector<int> held;
     for (const std::string& input : options_.inputs) held.push_back(is_held(model_, input) ? 1 : 0);
-    out += whole_numbers("is_held", held);
+    if (!held.empty()) out += whole_numbers("is_held", held);
     out += fmt::format("static const double numbers[{}] = {{", numbers_.size() + 1);
     for (double v : numbers_) out += c_number(v) + ", ";
     return out + "0.0};\n";

@@ -351,12 +351,22 @@ constexpr EstimatorEntry table[] = {
 
 }  // namespace
 
+namespace {
+
+// Straight-line code has n^2 (n + sensors) operations, and compilers take the square of their number.
+bool can_be_generated(TwinModel& model, const FilterOptions& options) {
+  const std::size_t n = model.size(), products = model.constant_slopes() ? 1 : 4;
+  return options.generate && options.reduce <= 0 &&
+         n * n * (products * n + model.sensors()) <= most_generated &&
+         FilterFormulas::possible(model, options);
+}
+
+}  // namespace
+
 std::unique_ptr<Filter> extended_filter(TwinModel& model, const FilterOptions& options) {
-  // Straight-line code has n^2 (n + sensors) operations, and compilers take the square of their number.
-  const std::size_t n = model.size(), operations = n * n * (n + model.sensors());
-  if (options.generate && !options.euler && model.constant_slopes() && !model.bounded() &&
-      operations <= most_generated && options.reduce <= 0)
-    return generated_filter(model, options);
+  if (can_be_generated(model, options))
+    return generated_filter(model, options, FilterFormulas::Correction::one_by_one);
+  const std::size_t n = model.size();
   const bool fresh = std::any_of(model.states().begin(), model.states().end(),
                                  [](const TwinState& state) { return state.fresh; });
   const bool linear = !options.euler && model.constant_slopes();
@@ -379,6 +389,8 @@ std::unique_ptr<Filter> extended_filter(TwinModel& model, const FilterOptions& o
 }
 
 std::unique_ptr<Filter> partial_filter(TwinModel& model, const FilterOptions& options) {
+  if (can_be_generated(model, options))
+    return generated_filter(model, options, FilterFormulas::Correction::together);
   return std::make_unique<PartialFilter>(model, options);
 }
 

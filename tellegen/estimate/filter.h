@@ -45,7 +45,7 @@ struct FilterOptions {
   double step = 0.0;
   double gate = 0.0;     // innovation^2/variance beyond which a reading is refused; 0: none is
   bool euler = false;    // x + h f(x) instead of the exact flow
-  bool generate = true;  // straight-line code where the model's slopes are constant (filter_program.h)
+  bool generate = true;  // straight-line code where a step has formulas (filter_program.h)
   bool compile = true;   // ... by the system's compiler
   CorrectionListener* listener = nullptr;  // where `generate` is not
   long reduce = 0;  // states of a reduced filter (reduced_filter.cpp) at most; 0: as the size asks for

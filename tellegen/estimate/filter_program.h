@@ -1,26 +1,24 @@
-// The step of a Kalman filter as straight-line code: predict and correct of a linear model with constant
-// slopes.
-//
-//   x- = Phi x + G0 s(t, u) + G1 s'(t, u)          P- = Phi P Phi' + Q
-//   for each sensor that reads:  k = P h'/(h P h' + r),  x += k (y - h x - d),  P += k (S k - P h')' - P h'
-//   k'
+// The step of a Kalman filter as a program: predict and correct, in formulas (filter_formulas.h), of a model
+// whose rates have formulas or whose slopes are constant.
 //
 // Zeros of the matrices are structure and cost nothing; other numbers are registers, and so is the process
 // noise, zero or not. One procedure (program/procedure.h) with the entries prepare, predict, correct and run.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "tellegen/estimate/filter.h"
+#include "tellegen/estimate/filter_formulas.h"
 #include "tellegen/program/procedure.h"
 
 namespace tellegen {
 
 class FilterProgram {
  public:
-  // The model's slopes must be constant, and its unknowns without bounds. `whole_run`: run() is compiled too.
+  // FilterFormulas::possible() must say so. `whole_run`: run() is compiled too.
   FilterProgram(TwinModel& model, const FilterOptions& options, const Vector& process_noise,
+                FilterFormulas::Correction correction = FilterFormulas::Correction::one_by_one,
                 bool whole_run = false);
 
   // A register file as it begins: states, the upper triangle of the covariance by rows, numbers, ...
@@ -47,33 +45,37 @@ class FilterProgram {
   };
   Places places() const { return {at_.time, at_.u, at_.du, at_.reading}; }
 
-  const Matrix& transition() const { return transition_; }  // Phi
+  const std::vector<int>& step_sections() const { return step_sections_; }  // that a step runs
+
+  void transition(const double* w, Matrix& phi) const;  // of the last prediction
+  // Of the last correction, where readings are taken together; else nothing.
+  std::optional<double> log_likelihood(const double* w) const {
+    return likelihood_ < 0 ? std::optional<double>() : w[likelihood_];
+  }
   std::size_t states() const { return n_; }
   std::size_t width() const { return n_ + n_ * (n_ + 1) / 2; }  // x and P
 
  private:
   using Registers = std::vector<std::int32_t>;
-  Procedure build(TwinModel& model, const FilterOptions& options, const Vector& process_noise,
-                  bool whole_run);
-  Expr input(Expr symbol, double value = 0.0);  // of both programs, in this order
-  Expr number(double value);
+  Procedure build(const FilterFormulas& formulas, Pool& pool, bool whole_run);
+  void add_flow(const FilterFormulas& formulas, const Registers& roots, SectionWriter& write, Body& body);
 
-  Pool* pool_;
   std::size_t n_, sensors_, inputs_;
-  std::vector<Expr> symbols_;   // of the registers at the front
-  std::vector<double> memory_;  // their values, then 0
-  std::vector<std::pair<Expr, std::size_t>> constants_;
+  std::vector<double> memory_;
   std::size_t noise_ = 0;  // the first of the process noise
   struct {
     std::int32_t time, left, row, start, step, u, du, reading;
   } at_{};
-  Registers innovation_, variance_;
+  Registers innovation_, variance_, phi_at_;
+  std::int32_t likelihood_ = -1;
+  std::vector<int> step_sections_;
   Matrix transition_;
   ProcedureCode code_;
   bool refused_ = false;
 };
 
 // The same behind the interface of all estimators.
-std::unique_ptr<Filter> generated_filter(TwinModel& model, const FilterOptions& options);
+std::unique_ptr<Filter> generated_filter(TwinModel& model, const FilterOptions& options,
+                                         FilterFormulas::Correction correction);
 
 }  // namespace tellegen

@@ -94,6 +94,46 @@ TEST(Filter, takes_another_process_noise_at_any_time) {
     }
 }
 
+// A nonlinear step written out is the one of matrices, for steps of any length (the exponential is halved
+// as often as it needs), by both discretisations, with readings missing, refused and bounds in the way.
+TEST(Filter, nonlinear_steps_are_the_same_in_formulas) {
+  for (const std::string name : {"ekf", "pkf"})
+    for (const double step : {0.01, 2.0, 300.0})
+      for (const bool euler : {false, true}) {
+        if (euler && step > 0.1) continue;  // diverges, as it should
+        Model model = twin_model_file("rc-thermal/network.toml");
+        model.estimation.unknowns = unknowns_named(model, {"R1", "R2", "R3"});
+        Rig rig(model);
+        rig.filter.step = step;
+        rig.filter.euler = euler;
+        rig.filter.gate = 30.0;
+        const auto formulas = rig.make(name);
+        rig.filter.generate = false;
+        const auto matrices = rig.make(name);
+        ASSERT_NE(formulas->executor(), matrices->executor());
+        Innovations a = rig.innovations, b = rig.innovations;
+        for (int row = 0; row < 25; ++row) {
+          std::vector<double> readings{300.0 + 0.4 * row, 299.0 + 0.1 * row};
+          if (row % 4 == 1) readings[0] = std::nan("");
+          if (row % 5 == 2) readings[1] = std::nan("");
+          if (row == 13) readings[0] = 1000.0;
+          ASSERT_TRUE(formulas->predict(step * row, nullptr, nullptr));
+          ASSERT_TRUE(matrices->predict(step * row, nullptr, nullptr));
+          const Matrix &phi = formulas->transition(), &as_matrices = matrices->transition();
+          EXPECT_LT((phi - as_matrices).cwiseAbs().maxCoeff(), 1e-10 * as_matrices.cwiseAbs().maxCoeff());
+          ASSERT_TRUE(formulas->correct(step * (row + 1), nullptr, readings.data(), a));
+          ASSERT_TRUE(matrices->correct(step * (row + 1), nullptr, readings.data(), b));
+          EXPECT_EQ(a.refused, b.refused) << name << ", row " << row;
+          EXPECT_NEAR(a.log_likelihood, b.log_likelihood, 1e-8 * (1 + std::abs(b.log_likelihood)));
+          const Belief &x = formulas->belief(), &y = matrices->belief();
+          for (long i = 0; i < x.x.size(); ++i)
+            EXPECT_NEAR(x.x[i], y.x[i], 1e-10 * (1 + std::abs(y.x[i])))
+                << name << ", " << step << ", " << row;
+          EXPECT_LT((x.p - y.p).cwiseAbs().maxCoeff(), 1e-9 * y.p.cwiseAbs().maxCoeff());
+        }
+      }
+}
+
 // The heat flow is a table over time: it drives the states, and the reading of the node it flows into.
 Model driven_by_a_table(const TestFolder& folder) {
   std::string text = get(std::string(TELLEGEN_SOURCE_DIR) + "/models/rc-thermal/network.toml");

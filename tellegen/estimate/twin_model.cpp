@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tellegen/estimate/coordinate.h"
 #include "tellegen/estimate/smoothness.h"
 #include "tellegen/model/fmu_component.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/numeric/decompose.h"
+#include "tellegen/simulate/explicit_problem.h"
 
 namespace tellegen {
 namespace {
@@ -252,6 +254,26 @@ void TwinModel::eliminate_unknowns(MinimalForm& form, std::vector<std::vector<Ex
     for (Expr& formula : *list) formula = substitute(formula, found);
   form.unknowns.clear();
   form.residuals.clear();
+}
+
+const std::optional<TwinFormulas>& TwinModel::formulas() {
+  if (std::exchange(looked_for_formulas_, true)) return formulas_;
+  const MinimalForm& form = problem_->form;
+  TwinFormulas all{form.derivatives, reading_formulas_, quantity_formulas_};
+  if (!form.unknowns.empty()) {
+    if (form.unknowns.size() > 64 || has_iterated_exponentials(*problem_)) return formulas_;
+    std::vector<ExprMap<double>> points = sample_points(*problem_, false);
+    for (std::size_t k = 0; k < points.size(); ++k)
+      for (Expr u : inputs_) points[k].try_emplace(u, static_cast<double>(k));
+    const auto solved = explicit_form(*augmented_.model.pool, form, points);
+    if (!solved || !solved->iterated.empty()) return formulas_;
+    ExprMap<Expr> found;
+    for (const auto& [symbol, value] : solved->solved) found[symbol] = substitute(value, found);
+    for (std::vector<Expr>* list : {&all.rates, &all.readings, &all.quantities})
+      for (Expr& formula : *list) formula = substitute(formula, found);
+  }
+  formulas_ = std::move(all);
+  return formulas_;
 }
 
 // What each state's rate is multiplied by, from its component's terminal equations.
@@ -629,6 +651,11 @@ void TwinModel::clamp(Vector& x) const {
 bool TwinModel::bounded() const {
   return std::any_of(bounds_.begin(), bounds_.end(),
                      [](const auto& b) { return std::isfinite(b.first) || std::isfinite(b.second); });
+}
+
+std::pair<double, double> TwinModel::bounds(std::size_t state) const {
+  constexpr double none = std::numeric_limits<double>::infinity();
+  return state < bounds_.size() ? bounds_[state] : std::pair(-none, none);
 }
 
 ModelUnknown::Coordinate chosen_coordinate(const Model& model, const ModelUnknown& unknown) {

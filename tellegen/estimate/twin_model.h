@@ -11,6 +11,7 @@
 
 #include <Eigen/LU>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,11 @@ struct TwinPoint {
   Vector readings;  // h of the sensors
   Matrix readings_by_state;
   const void* slopes_of = nullptr;  // the model whose constant slopes are in it
+};
+
+// Rates, readings and quantities in states, t, inputs and parameters alone.
+struct TwinFormulas {
+  std::vector<Expr> rates, readings, quantities;
 };
 
 struct TwinOptions {
@@ -109,6 +115,7 @@ class TwinModel {
   // Unknowns stay within their bounds, in their coordinates.
   void clamp(Vector& x) const;
   bool bounded() const;  // some of them have bounds
+  std::pair<double, double> bounds(std::size_t state) const;
 
   // For the form with the rates as states (ekf-perfect): by what each state's rate is multiplied in its
   // terminal equation, at x; and how that changes with the states. `stored`: which states are the model's
@@ -120,6 +127,8 @@ class TwinModel {
   const std::vector<Expr>& reading_formulas() const { return reading_formulas_; }
   const std::vector<Expr>& quantity_formulas() const { return quantity_formulas_; }
   const std::vector<Expr>& input_symbols() const { return inputs_; }
+  // With w in formulas (equations/explicit_form.h); nothing where it has to be iterated for.
+  const std::optional<TwinFormulas>& formulas();
 
  private:
   void name_states(const Model& model, std::size_t listed);
@@ -155,6 +164,8 @@ class TwinModel {
   std::vector<std::pair<double, double>> bounds_;  // per state
   std::size_t sensors_ = 0;
   bool constant_ = false, constant_readings_ = false;
+  bool looked_for_formulas_ = false;
+  std::optional<TwinFormulas> formulas_;
 
   // Of the program. Slopes of the readings need those of the residuals; whoever runs one runs all before it.
   enum Section {

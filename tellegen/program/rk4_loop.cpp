@@ -315,6 +315,15 @@ StepCode::Part Rk4Loop::part(const Rk4Control& control) const {
   return part;
 }
 
+void Rk4Loop::add_registers(StepCode::Events& events) const {
+  events.stored = counters_.z;
+  events.loaded = counters_.begin;
+  events.step = counters_.step;
+  events.origin = counters_.origin;
+  events.happened = counters_.happened;
+  events.stopped = counters_.stopped;
+}
+
 bool Rk4Loop::run(Rk4Control& control) {
   double* r = registers_.data();
   const auto get = [&](std::int32_t reg) { return static_cast<std::int64_t>(r[reg]); };

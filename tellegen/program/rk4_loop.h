@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/tellegen_rk4.h"
 #include "tellegen/program/procedure.h"
 #include "tellegen/program/step_code.h"
 
@@ -51,16 +52,11 @@ struct Rk4Program {
   bool returns = false;                     // the last step can be undone; not with slow states
 };
 
-struct Rk4Control {
-  double step = 0.0, origin = 0.0;  // steps end at origin + step*index
-  std::int64_t index = 0;           // of the step last done
-  std::int64_t steps = 0;           // to do in this call
-  std::int64_t stride = 1, phase = 0;
+struct Rk4Control : tellegen_rk4_steps {
+  Rk4Control() : tellegen_rk4_steps{} { stride = fresh = 1; }
   std::int64_t max_iterations = 100, fixed_iterations = 0;
   double* rows = nullptr;
   std::int64_t iterations = 0, worst = 0;
-  std::int64_t fresh = 1;  // the slopes of the first stage are not known
-  std::int64_t event = 0, stopped = 0;
   std::int64_t slow_phase = 0;  // steps since the slow states took theirs
   std::int64_t follow = 0;      // run section 8
 };
@@ -84,6 +80,7 @@ class Rk4Loop {
   bool slopes(double t, const double* states, double* slopes);
   bool run(Rk4Control& control);                         // false where an iteration did not converge
   StepCode::Part part(const Rk4Control& control) const;  // as of StepLoop
+  void add_registers(StepCode::Events& events) const;
 
  private:
   // Registers of the loop itself; of each state its value at the end of the last step, the slope it began

@@ -47,8 +47,9 @@ struct StepCode {
     Program pivots = {};
   };
   // What happens around the steps of the one part where something switches, is sampled or jumps: the data
-  // that runtime/tellegen_events.h and tellegen_steps.h work on.
+  // that runtime/tellegen_steps.h works on, or tellegen_rk4_steps.h on what both have.
   struct Events {
+    bool explicit_steps = false;
     int order = 1, restart_steps = 1, jumps_share = 0, bisections = 1, stop_event = -1;
     // alpha, the factors of three past values, of the past rate: of the method, and of its first steps
     std::array<double, 5> own = {}, start = {};
@@ -70,6 +71,7 @@ struct StepCode {
     std::vector<std::int32_t> stored = {}, loaded = {}, held_registers = {}, updates = {};
     std::int32_t values = 0;  // of stored: so many variables now, as many one step ago, two steps ago
     std::int32_t origin = -1, step = -1, renewed_ago = -1, fixed = -1;
+    std::int32_t happened = -1, stopped = -1;  // of explicit steps
   };
   std::optional<Events> events = {};
   std::vector<Part> parts = {};

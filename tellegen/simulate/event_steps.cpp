@@ -170,10 +170,31 @@ bool EventSteps::timed_change(double t) {
   return false;
 }
 
-StepCode EventSteps::code() const {
-  if (!fmus_.empty()) return {.refused = "'" + fmus_.name() + "' in it is an imported FMU"};
+StepCode events_code(const Problem& problem, const FmuBlocks& fmus, SourceJumps jumps,
+                     std::span<const double> held) {
+  if (!fmus.empty()) return {.refused = "'" + fmus.name() + "' in it is an imported FMU"};
   StepCode code;
   code.events = StepCode::Events{};
+  StepCode::Events& e = *code.events;
+  e.held.assign(held.begin(), held.end());
+  for (const Discrete& d : problem.system->discrete) {
+    e.every.push_back(d.every);
+    e.external.push_back(d.external ? 1 : 0);
+  }
+  e.deciding.assign(jumps.deciding().begin(), jumps.deciding().end());
+  const double until = problem.options.stop + 0.5 * problem.step;
+  for (; jumps.next() <= until; jumps.pass()) {
+    if (jumps.jumps()) e.jumps.push_back(jumps.next());
+    if (e.jumps.size() > most_jumps)
+      return {.refused = "its sources jump more than 20000 times before it stops"};
+  }
+  if (jumps.next() < std::numeric_limits<double>::infinity()) e.known_to = until;
+  return code;
+}
+
+StepCode EventSteps::code() const {
+  StepCode code = events_code(problem_, fmus_, jumps_, state_.held);
+  if (!code.refused.empty()) return code;
   StepCode::Events& e = *code.events;
   e.order = events_.order;
   e.restart_steps = events_.restart_steps;
@@ -183,24 +204,10 @@ StepCode EventSteps::code() const {
   e.own = numbers_of(plan_.scheme);
   e.start = numbers_of(trapezoidal(problem_.step));
   e.fixed_iterations = problem_.options.iterations;
-  e.held = state_.held;
   e.timed = is_timed_;
-  for (const Discrete& d : problem_.system->discrete) {
-    e.every.push_back(d.every);
-    e.external.push_back(d.external ? 1 : 0);
-  }
   e.timed_updates = timed_;
   e.timed_inputs = timed_inputs_;
   e.timed_of = timed_of_;
-  e.deciding.assign(jumps_.deciding().begin(), jumps_.deciding().end());
-  SourceJumps jumps = jumps_;
-  const double until = problem_.options.stop + 0.5 * problem_.step;
-  for (; jumps.next() <= until; jumps.pass()) {
-    if (jumps.jumps()) e.jumps.push_back(jumps.next());
-    if (e.jumps.size() > most_jumps)
-      return {.refused = "its sources jump more than 20000 times before it stops"};
-  }
-  if (jumps.next() < std::numeric_limits<double>::infinity()) e.known_to = until;
   return code;
 }
 

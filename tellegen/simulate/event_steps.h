@@ -64,6 +64,11 @@ class StepExecutor {
   }
 };
 
+// What happens around the steps, as data for a target, before the first step: all but registers and what
+// belongs to a method.
+StepCode events_code(const Problem& problem, const FmuBlocks& fmus, SourceJumps jumps,
+                     std::span<const double> held);
+
 class EventSteps {
  public:
   // `state`: discrete variables are kept in it, and values while a step is done again.

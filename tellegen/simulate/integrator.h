@@ -39,6 +39,7 @@ struct SimulationOptions {
   std::vector<std::string> external;   // inputs that are set from outside while the model runs
   std::string stop_watch;              // the run ends when this watch sees (stop.h); empty: at `stop`
   bool compile = true;                 // false: interpret everything
+  bool straight_line = false;          // the whole step is one program, in networks beyond 64 unknowns too
   bool restarts = false;               // the run may be made again with other numbers (Simulation::restart)
   Balance balance = Balance::off;      // account for energy while it runs (balance.h)
   // Formulas in full names whose curves between the rows are kept too (run_curves.h).

@@ -19,7 +19,7 @@ namespace {
 std::unique_ptr<Integrator> fixed_step(const Problem& problem) {
   if (problem.options.form == "minimal") return minimal_fixed_step(problem);
   Network network = build_network(*problem.system);
-  if (network.size() <= whole_step_limit)
+  if (network.size() <= (problem.options.straight_line ? straight_line_limit : whole_step_limit))
     return std::make_unique<WholeIntegrator>(problem, std::move(network));
   if (!problem.totals.empty()) return followed_network(problem, std::move(network));
   return std::make_unique<NetworkIntegrator>(problem, std::move(network));

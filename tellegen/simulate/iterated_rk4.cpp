@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/tellegen_rk4.h"
 #include "tellegen/equations/exponentials.h"
 #include "tellegen/program/batch.h"
 #include "tellegen/simulate/event_steps.h"
@@ -18,6 +19,21 @@
 
 namespace tellegen {
 namespace {
+
+constexpr double least_part = TELLEGEN_LEAST_PART;
+
+// Where something first wants to change between `from` and `to`, to so many bisections: at `to` itself, or
+// not nearer to either end than the shortest part. `wants_change`: whether it does by a time.
+template <class WantsChange>
+double first_event(double from, double to, double shortest, int bisections, WantsChange wants_change) {
+  double before = from, at = to;
+  for (int k = 0; k < bisections; ++k) {
+    const double middle = 0.5 * (before + at);
+    (wants_change(middle) ? at : before) = middle;
+  }
+  at = std::max(at, from + shortest);
+  return at > to - shortest ? to : at;
+}
 
 class IteratedRk4 : public Integrator {
  public:

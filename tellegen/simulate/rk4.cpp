@@ -102,7 +102,7 @@ class ExplicitRk4 : public Integrator {
     // Where something is discrete the minimal form says no; what is accounted for nobody asks for again.
     if (!minimal_->problem.totals.empty() || !minimal_->restart(full_) || !pivots_hold()) return false;
     jumps_ = SourceJumps(*minimal_->full, minimal_->problem.step, minimal_->problem.options.stop);
-    ended_.reset();
+    ended_ = 0;
     failure_.clear();
     warning_.clear();
     begin();
@@ -112,7 +112,7 @@ class ExplicitRk4 : public Integrator {
 
   std::int64_t advance(std::int64_t samples, double* rows) override {
     const Problem& problem = minimal_->problem;
-    control_.rows = rows;
+    steps_.rows = rows;
     const std::int64_t first = control_.index, last = first + samples * problem.stride;
     while (control_.index < last && !control_.stopped) {
       // As long as nothing has happened there is nothing to account for.
@@ -120,8 +120,7 @@ class ExplicitRk4 : public Integrator {
         followed_ *= 2;
       control_.follow = control_.index < followed_;
       const std::int64_t same = control_.follow ? followed_ : last;  // totals are kept, or not
-      control_.steps = before_jump(std::min({last, schedule_.next_due(), same})) - control_.index;
-      if (control_.steps > 0 ? !run_steps() : !run_in_parts()) {
+      if (!tellegen_rk4_go_on(&steps_, std::min(last, same))) {
         failure_ = fmt::format(
             "Newton's iteration did not converge at t = {:.9g} s: rk4 is explicit and steps too far for "
             "stiff parts such "
@@ -129,11 +128,8 @@ class ExplicitRk4 : public Integrator {
             control_.step * static_cast<double>(control_.index), stable_step_text());
         break;
       }
-      if (schedule_.empty() || ended_) continue;
-      if (!control_.stopped) take_updates(control_.index);
       if (!fmus_.failure().empty()) break;
     }
-    if (control_.stopped && !ended_) ended_ = control_.step * static_cast<double>(control_.index);
     const auto width = static_cast<std::int64_t>(problem.outputs.size());
     const std::int64_t done = (control_.index - (ended_ ? 1 : 0) - first) / problem.stride;
     for (std::int64_t row = 0; row < done + (ended_ ? 1 : 0); ++row) {
@@ -153,22 +149,34 @@ class ExplicitRk4 : public Integrator {
     hold();
   }
   bool keep(Checkpoint& parts) override {
-    control_.rows = nullptr;
     schedule_.keep(parts);
     jumps_.keep(parts);
-    parts(held_, updates_, loop_.register_file(), control_, events_, followed_, ended_);
+    parts(held_, updates_, loop_.register_file(), control_, events_, followed_, ended_, ended_at_,
+          steps_.schedule.chatter, steps_.schedule.chatter_index);
     return true;
   }
   StepCode step_code() const override {
-    if (!schedule_.empty() || !jumps_.empty())
-      return {.refused = "it has events: something switches, is sampled or jumps"};
     StepCode code;
+    if (!schedule_.empty() || !jumps_.empty()) {
+      if (minimal_->problem.options.slow_steps > 1)
+        return {.refused = "it has slow states, and something switches, is sampled or jumps"};
+      code = events_code(minimal_->problem, fmus_, jumps_, held_);
+      if (!code.refused.empty()) return code;
+      StepCode::Events& e = *code.events;
+      e.explicit_steps = true;
+      e.bisections = steps_.bisections;
+      e.held_registers = held_registers_;
+      e.updates = update_registers_;
+      loop_.add_registers(e);
+    }
     code.parts.push_back(loop_.part(control_));
     for (const std::int32_t input : minimal_->problem.external)
       code.parts[0].inputs.push_back(held_registers_[input]);
     return code;
   }
-  std::optional<double> ended() const override { return ended_; }
+  std::optional<double> ended() const override {
+    return ended_ ? std::optional(ended_at_) : std::optional<double>();
+  }
   std::string failure() const override { return failure_; }
   Totals totals() const override {
     if (control_.index <= followed_) return {.values = loop_.totals()};
@@ -181,7 +189,7 @@ class ExplicitRk4 : public Integrator {
     s.worst_iterations = control_.worst;
     s.events = events_;
     s.unknowns = static_cast<std::int64_t>(minimal_->form.states.size() + iterated_.size());
-    s.chatter = schedule_.chatter();
+    s.chatter = chatter_text(minimal_->system, steps_.schedule);
     s.warning = warning_;
     s.executor = loop_.compiled() ? "explicit form, compiled" : "explicit form, interpreted";
     return s;
@@ -210,6 +218,7 @@ class ExplicitRk4 : public Integrator {
         pivots_(std::move(built.pivots)),
         loop_(std::move(built.program)) {
     if (minimal_->problem.options.compile) loop_.compile_for(steps_to_come(minimal_->problem));
+    connect();
     begin();
   }
 
@@ -264,110 +273,52 @@ class ExplicitRk4 : public Integrator {
     return make_program(pool, inputs, list.list(), std::span(&root, 1), 1);
   }
 
-  // How far whole steps go: to the one in which a source jumps, or to `last`. Jumps at the end of a step are
-  // the loop's; slow parts count whole steps, and go over all others.
-  std::int64_t before_jump(std::int64_t last) {
-    if (minimal_->problem.options.slow_steps > 1) return last;
-    for (;; jumps_.pass()) {
-      const double steps = jumps_.next() / control_.step;
-      if (!(steps < static_cast<double>(last))) return last;
-      if (std::abs(steps - std::round(steps)) > least_part && jumps_.jumps())
-        return static_cast<std::int64_t>(steps);
-    }
-  }
-
-  // Whole steps, until something happens; where events are looked for, the last one again.
-  bool run_steps() {
-    if (!loop_.run(control_)) return false;
-    if (bisections() == 0 || !control_.event) return true;
-    loop_.undo_step();
-    if (control_.phase == 0 || control_.stopped) control_.rows -= minimal_->problem.outputs.size();
-    control_.phase = (control_.phase + control_.stride - 1) % control_.stride;
-    control_.index -= 1;
-    control_.stopped = 0;
-    control_.fresh = 1;
-    return run_in_parts();
-  }
-  int bisections() const {
-    return minimal_->problem.options.slow_steps > 1 ? 0 : minimal_->problem.options.event_bisections;
-  }
-
-  // One step, in parts: each but the last ends just before a jump or at an event, and the next begins with
-  // new slopes.
-  bool run_in_parts() {
-    const double h = control_.step, end = h * static_cast<double>(control_.index + 1);
-    double t = h * static_cast<double>(control_.index);
-    Rk4Control part = control_;
-    bool good = true;
-    for (int events = 0; good && t < end && !part.stopped;) {
-      const bool whole = before_jump(control_.index + 1) > control_.index;
-      double to = whole ? end : jumps_.next();
-      const double before = whole ? end : jumps_.before(to);
-      good = run_part(part, t, before, whole);
-      if (good && part.event && bisections() > 0 && events < most_located) {
-        ++events;
-        const double at = locate(part, t, before, good);
-        if (at == before)
-          good = good && run_part(part, t, before, whole);
-        else
-          to = at;
-      }
-      if (part.stopped) ended_ = to;
-      if (!whole && to == jumps_.next()) jumps_.pass();
-      t = to;
-    }
-    part.step = h;
-    part.origin = 0.0;
-    part.stride = control_.stride;
-    part.index = control_.index + (good ? 1 : 0);
-    control_ = part;
-    return good;
-  }
-
-  // `last`: of a step, at whose end a row may be due.
-  bool run_part(Rk4Control& part, double from, double to, bool last) {
-    part.origin = from;
-    part.step = to - from;
-    part.index = 0;
-    part.steps = 1;
-    part.stride = last ? control_.stride : std::numeric_limits<std::int32_t>::max();
-    part.phase = last ? control_.phase : 0;
-    const bool good = loop_.run(part);
-    part.fresh = 1;
-    return good;
-  }
-
-  // The part just run, up to where something wants to change in it; that then changes, and what follows from
-  // it. At the end of the part nothing is done.
-  double locate(Rk4Control& part, double from, double to, bool& good) {
-    const auto undo = [&, rows = control_.rows] {
-      loop_.undo_step();
-      part.rows = rows;
-      part.stopped = 0;
+  // What runtime/tellegen_rk4.h works on.
+  void connect() {
+    const bool slow = minimal_->problem.options.slow_steps > 1;
+    steps_.bisections = slow ? 0 : minimal_->problem.options.event_bisections;
+    steps_.jumps = slow ? 0 : 1;
+    steps_.width = static_cast<int>(minimal_->problem.outputs.size());
+    steps_.schedule = schedule_.view();
+    if (schedule_.empty()) steps_.schedule.size = 0;
+    steps_.now = &control_;
+    steps_.ended = &ended_;
+    steps_.ended_at = &ended_at_;
+    steps_.events = &events_;
+    steps_.held = held_.data();
+    steps_.updates = updates_.data();
+    steps_.self = this;
+    steps_.run = [](void* self, tellegen_rk4_steps* steps, double** rows) {
+      return of(self).run(*steps, *rows) ? 1 : 0;
     };
-    undo();
-    const double at = first_event(from, to, least_part * control_.step, bisections(), [&](double middle) {
-      good = good && run_part(part, from, middle, false);
-      const bool event = part.event;
-      undo();
-      return good && event;
-    });
-    if (at == to) return to;
-    good = good && run_part(part, from, at, false);
-    for (int round = 0; good && part.event && !part.stopped && round < most_followed; ++round) {
-      take_updates(control_.index);
-      good = run_part(part, at, at, false);  // no length: only to see what wants to change now
-    }
-    return at;
+    steps_.undo = [](void* self) { of(self).loop_.undo_step(); };
+    steps_.update = [](void* self) {
+      ExplicitRk4& rk4 = of(self);
+      for (std::size_t k = 0; k < rk4.updates_.size(); ++k)
+        rk4.updates_[k] = rk4.loop_.registers()[rk4.update_registers_[k]];
+    };
+    steps_.hold = [](void* self) {
+      of(self).fmus_.follow(of(self).held_);
+      of(self).hold();
+    };
+    steps_.next_jump = [](void* self) { return of(self).jumps_.next(); };
+    steps_.is_jump = [](void* self) { return of(self).jumps_.jumps() ? 1 : 0; };
+    steps_.pass_jump = [](void* self) { of(self).jumps_.pass(); };
+    steps_.before_jump = [](void* self, double t) { return of(self).jumps_.before(t); };
   }
+  static ExplicitRk4& of(void* self) { return *static_cast<ExplicitRk4*>(self); }
 
-  bool take_updates(std::int64_t index) {
-    for (std::size_t k = 0; k < updates_.size(); ++k) updates_[k] = loop_.registers()[update_registers_[k]];
-    if (!schedule_.take(index, updates_, held_)) return false;
-    fmus_.follow(held_);
-    ++events_;
-    hold();
-    return true;
+  bool run(tellegen_rk4_steps& steps, double*& rows) {
+    Rk4Control control = control_;
+    static_cast<tellegen_rk4_steps&>(control) = steps;
+    control.rows = rows;
+    const bool good = loop_.run(control);
+    steps = control;
+    rows = control.rows;
+    control_.iterations = control.iterations;
+    control_.worst = control.worst;
+    control_.slow_phase = control.slow_phase;
+    return good;
   }
 
   void hold() {
@@ -587,7 +538,9 @@ class ExplicitRk4 : public Integrator {
   Rk4Control control_;
   std::int64_t events_ = 0, followed_ = 0;  // steps whose totals are kept: the first
   double stable_step_ = std::numeric_limits<double>::infinity();
-  std::optional<double> ended_;
+  int ended_ = 0;
+  double ended_at_ = 0.0;
+  tellegen_rk4 steps_{};
   std::string failure_, warning_;
 };
 

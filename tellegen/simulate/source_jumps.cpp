@@ -1,5 +1,7 @@
 #include "tellegen/simulate/source_jumps.h"
 
+#include "runtime/tellegen_events.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -106,10 +108,7 @@ double SourceJumps::value(const Source& source, double t) const {
   return evaluate(source.value, numbers);
 }
 
-double SourceJumps::before(double t) const {
-  if (t == no_jump) return no_jump;
-  return t - std::max(1e-9 * step_, 4.0 * std::numeric_limits<double>::epsilon() * t);
-}
+double SourceJumps::before(double t) const { return t == no_jump ? no_jump : tellegen_before_jump(step_, t); }
 
 double SourceJumps::next_of(const Source& source, double after) const {
   double next = no_jump;

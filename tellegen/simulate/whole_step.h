@@ -19,6 +19,8 @@ namespace tellegen {
 
 // Generated code for the whole step pays up to a few dozen unknowns.
 constexpr std::int32_t whole_step_limit = 64;
+// As code for a target, with SimulationOptions::straight_line; the order of elimination takes n^2 of time.
+constexpr std::int32_t straight_line_limit = 2000;
 
 class WholeStep {
  public:

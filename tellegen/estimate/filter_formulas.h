@@ -1,0 +1,85 @@
+// The step of a Kalman filter in formulas, of registers that the step is given: what is written out for the
+// program (filter_program.h).
+//
+// A model with constant slopes has constant matrices. Of others the flow of a step is one exponential of the
+// joined system, linearised where the step begins (filter.cpp): a Taylor series of a matrix that is halved
+// until it is small, squared as often.
+//
+//   delta' = F delta + f + f_t tau,  tau' = 1     over h/2^s:  Phi, c = delta from tau = 0, d = delta by tau
+//   over twice as long:  Phi^2,  c + Phi c + h d,  d + Phi d,  2 h
+#pragma once
+
+#include <vector>
+
+#include "tellegen/estimate/filter.h"
+#include "tellegen/program/program.h"
+
+namespace tellegen {
+
+class FilterFormulas {
+ public:
+  // One reading after the other (ekf), or all together, of which states keep a part of their values (pkf).
+  enum class Correction { one_by_one, together };
+  // Whether a step of this model can be written out.
+  static bool possible(TwinModel& model, const FilterOptions& options);
+  FilterFormulas(TwinModel& model, const FilterOptions& options, const Vector& process_noise,
+                 Correction correction);
+
+  // Registers at the front: states, the upper triangle of the covariance by rows, ...
+  struct Register {
+    Expr symbol;
+    double value;
+    int section;  // of the prediction that it belongs to; 0: a constant
+  };
+  std::vector<Register> registers;
+  struct {
+    std::int32_t time, u, du, reading, value, there;  // the first of each; value, there: what a reading is
+    std::int32_t scale, flow;                         // -1: the flow is constant
+    std::size_t noise;
+  } at{};
+
+  // Sections of the prediction: 0 constants, 1 the model at the point; where the flow is not constant also
+  // 2 the series at `scale`, 3 the square, 4 the rest.
+  enum Section { constants, model, series, square, rest };
+  int sections = 2;
+  Assignments predict, correct;
+  Expr size;                         // of the matrix of the flow, to be scaled; empty: nothing is
+  std::vector<Expr> flow, squared;   // Phi, c, d and the length: of the series, and over twice as long
+  std::vector<Expr> predicted;       // states and covariance
+  std::vector<Expr> corrected;       // likewise; then innovations, their variances
+  Expr likelihood;                   // of readings that are taken together, its logarithm; else empty
+  Matrix transition;                 // Phi where it is constant
+  std::vector<std::int32_t> phi_at;  // else its registers, by rows; -1: zero
+
+ private:
+  using Exprs = std::vector<Expr>;  // matrices by rows
+  Expr input(Expr symbol, double value, int section);
+  Expr input(const char* what, std::size_t k, double value = 0.0, int section = 1);
+  Expr number(double value);  // structure where it is 0, 1 or -1, otherwise a register
+  Expr& p(std::size_t i, std::size_t j);
+  Expr in_registers(Expr value) const { return substitute(value, names_); }
+  Exprs product(Assignments& list, const Exprs& a, const Exprs& b) const;  // a square
+  void name_registers(const Vector& process_noise);
+  void find_values_at_zero();
+  void predict_constant();
+  void predict_extended(bool euler);
+  Exprs keep_flow(const Exprs& phi, const Exprs& c, const Exprs& d, Expr length);
+  void propagate(const Exprs& phi);
+  void linearise_readings();
+  void correct_one_by_one(double gate);
+  void correct_together(double gate);
+  Expr within_bounds(Assignments& list, std::size_t state, Expr value);
+
+  Pool& pool_;
+  TwinModel& model_;
+  const double step_;
+  const std::size_t n_, sensors_, inputs_;
+  std::vector<Expr> x_, p_, u_, du_, readings_, there_, noise_;
+  std::vector<std::pair<Expr, double>> constants_;
+  ExprMap<Expr> names_;         // of the form's symbols: registers
+  ExprMap<Expr> zero_;          // states at zero, and what follows from them where slopes are constant
+  std::vector<Expr> expected_;  // readings where the correction begins
+  std::vector<Exprs> slopes_;   // of each, by the states: a row
+};
+
+}  // namespace tellegen
