@@ -43,6 +43,30 @@ install(EXPORT TellegenTargets NAMESPACE Tellegen:: FILE TellegenConfig.cmake DE
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/TellegenConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/TellegenConfigVersion.cmake DESTINATION ${PACKAGE_FOLDER})
 
+# Pages of `man` and completions of shells, written by the program itself from the texts of --help.
+set(SHARED ${PROJECT_BINARY_DIR}/share)
+set(MAN_FOLDER ${SHARED}/man/man1)
+set(BASH_COMPLETION ${SHARED}/bash-completion/completions/tellegen)
+set(ZSH_COMPLETION ${SHARED}/zsh/site-functions/_tellegen)
+set(FISH_COMPLETION ${SHARED}/fish/vendor_completions.d/tellegen.fish)
+foreach(FILE ${BASH_COMPLETION} ${ZSH_COMPLETION} ${FISH_COMPLETION})
+  get_filename_component(FOLDER ${FILE} DIRECTORY)
+  file(MAKE_DIRECTORY ${FOLDER})
+endforeach()
+add_custom_command(
+  OUTPUT ${MAN_FOLDER}/tellegen.1 ${BASH_COMPLETION} ${ZSH_COMPLETION} ${FISH_COMPLETION}
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${MAN_FOLDER}  # of a command that is no more
+  COMMAND tellegen manual --output ${MAN_FOLDER}
+  COMMAND tellegen completion bash > ${BASH_COMPLETION}
+  COMMAND tellegen completion zsh > ${ZSH_COMPLETION}
+  COMMAND tellegen completion fish > ${FISH_COMPLETION}
+  DEPENDS tellegen
+  COMMENT "Writing pages of man and completions of shells"
+  VERBATIM)
+add_custom_target(manual ALL DEPENDS ${MAN_FOLDER}/tellegen.1 ${BASH_COMPLETION} ${ZSH_COMPLETION} ${FISH_COMPLETION})
+install(DIRECTORY ${SHARED}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR})
+install(DIRECTORY ${SHARED}/bash-completion ${SHARED}/zsh ${SHARED}/fish DESTINATION ${CMAKE_INSTALL_DATADIR})
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tellegen)
 set(CPACK_PACKAGE_CONTACT "The Tellegen authors <tellegen@localhost>")
