@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "tellegen/model/quantity_words.h"
 #include "tellegen/model/units.h"
 
 namespace tellegen {
@@ -265,7 +266,10 @@ void CsvHeader::no_column(const std::string& name, const Wanted& wanted) {
     const bool behind = std::any_of(cell.cuts.begin(), cell.cuts.end(), [&](const NameAndUnit& cut) {
       return judge(cut, wanted.expected) == LooseUnit::unit;
     });
-    const double score = likeness(name, cell.text) + (cell.has_unit() ? 1.0 : behind ? 0.5 : 0.0);
+    const double score = likeness(name, cell.text) + 0.6 * quantity_likeness(cell.text, wanted.expected) +
+                         (cell.has_unit() ? 1.0
+                          : behind        ? 0.5
+                                          : 0.0);
     if (!likely || score > best) likely = &cell, best = score;
   }
   std::string example = "--columns \"" + name + "=...\" names it";
