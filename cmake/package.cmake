@@ -14,6 +14,8 @@ set_target_properties(tellegen_library PROPERTIES OUTPUT_NAME tellegen EXPORT_NA
                       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 target_compile_definitions(tellegen_library PRIVATE TELLEGEN_VERSION="${PROJECT_VERSION}")
 target_compile_features(tellegen_library PUBLIC cxx_std_20)
+# Its own functions are called directly, as in the program, not by way of a table that others could change.
+target_link_options(tellegen_library PRIVATE LINKER:-Bsymbolic-functions)
 target_include_directories(tellegen_library PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # The public headers: tellegen.h and what it includes.

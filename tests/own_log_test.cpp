@@ -27,7 +27,7 @@ double write_log(const fs::path& file) {
   std::normal_distribution<double> noise(0.0, 0.15);
   std::uniform_int_distribution<int> pause(2, 4);
   const auto fahrenheit = [](double celsius) { return 1.8 * celsius + 32.0; };
-  const auto loss = [](double t) { return std::fmod(t, 500.0) < 220.0 ? 85.0 : 12.0; };
+  double loss = 0.0;  // of the drive's command, which changes with a row of the log
   const auto air = [](double t) { return 22.0 + 0.8 * std::sin(t / 400.0); };
   std::string text = "Plant: 4\r\nUnit: bench\r\n\r\nTimestamp,Case Temp (F),Loss (kW),Room Air (F)\r\n";
   constexpr double h = 0.01;
@@ -36,15 +36,15 @@ double write_log(const fs::path& file) {
   for (long k = 0; k <= 360000; ++k) {
     const double t = static_cast<double>(k) * h;
     if (k == next) {
+      if (random() % 12 == 0) loss = loss > 0.0 ? 0.0 : 220.0;
       const int s = 9 * 3600 + 58 * 60 + static_cast<int>(std::lround(t)), hour = s / 3600;
       text += fmt::format("3/14/2026 {}:{:02}:{:02} {},{:.3f},{:.5f},{:.3f}\r\n", (hour + 11) % 12 + 1,
                           s / 60 % 60, s % 60, hour < 12 ? "AM" : "PM", fahrenheit(housing + noise(random)),
-                          loss(t) / 1000.0, fahrenheit(air(t)));
+                          loss / 1000.0, fahrenheit(air(t)));
       next += 100L * pause(random);
     }
     const double through = (winding - housing) / truth.at("R_wh");
-    // Between two rows inputs are straight: the truth's are so but for the second of a switch.
-    winding += h * (loss(t) - through) / truth.at("C_w");
+    winding += h * (loss - through) / truth.at("C_w");
     housing += h * (through - (housing - air(t)) / truth.at("R_ha")) / truth.at("C_h");
   }
   put(file, text);

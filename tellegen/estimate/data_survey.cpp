@@ -244,7 +244,7 @@ std::vector<ColumnProposal> propose_columns(const Model& model, const DataSurvey
         const bool same_unit = !c.unit.empty() && !unit.empty();
         const CsvColumn taken_as{column.at, column.name, c.unit.empty() ? unit : column.unit};
         double score = likeness(wish.proposal.name, c.column.name) +
-                       0.6 * quantity_likeness(c.column.name, unit) + (same_unit ? 0.5 : 0.0);
+                       (same_unit ? 0.5 : 0.6 * quantity_likeness(c.column.name, unit));
         const double low = taken_as.si(c.lowest), high = taken_as.si(c.highest), mean = taken_as.si(c.mean);
         if ((wish.lowest && high < *wish.lowest) || (wish.highest && low > *wish.highest)) continue;
         // An input stands near what the model says of it.

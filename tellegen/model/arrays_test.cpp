@@ -175,7 +175,7 @@ TEST(Arrays, a_component_and_a_node_may_share_a_name) {
   // Of several edges none goes by the component's name.
   EXPECT_EQ(
       faults_of(
-          "[components]\nt = { kind = \"electrical.ideal_transformer\", p1 = \"t\", n1 = \"datum\", p2 = "
+          "[components]\ntr = { kind = \"electrical.ideal_transformer\", p1 = \"tr\", n1 = \"datum\", p2 = "
           "\"b\", n2 = \"datum\", n = 2 }\n"),
       "");
   const std::string resistor = "[components]\nout = { kind = \"electrical.resistor\", p = ";
