@@ -195,7 +195,8 @@ TEST(CliSimulate, AllReportsEveryVariable) {
 TEST(CliSimulate, AStorageNamedAsItsNodeIsAnyOther) {
   const TestFolder folder;
   const auto text = [](const std::string& node, const char* start) {
-    return "[parameters]\nC = '1 mF'\nR = '1 kohm'\n[inputs]\nu = { value = 10, unit = 'V' }\n[components]\n"
+    return "name = 'charging'\n[parameters]\nC = '1 mF'\nR = '1 kohm'\n[inputs]\nu = { value = 10, unit = "
+           "'V' }\n[components]\n"
            "src = { kind = 'electrical.voltage_source', p = 'in', n = 'datum', V = 'u' }\n"
            "r = { kind = 'electrical.resistor', p = 'in', n = '" +
            node +

@@ -28,7 +28,7 @@ double write_log(const fs::path& file) {
   std::uniform_int_distribution<int> pause(2, 4);
   const auto fahrenheit = [](double celsius) { return 1.8 * celsius + 32.0; };
   double loss = 0.0;  // of the drive's command, which changes with a row of the log
-  const auto air = [](double t) { return 22.0 + 0.8 * std::sin(t / 400.0); };
+  const auto air = [](double t) { return 22.0 + 6.0 * std::sin(t / 25.0); };
   std::string text = "Plant: 4\r\nUnit: bench\r\n\r\nTimestamp,Case Temp (F),Loss (kW),Room Air (F)\r\n";
   constexpr double h = 0.01;
   double winding = 22.0, housing = 22.0;
