@@ -306,7 +306,10 @@ void add_likely_reasons(const CalibrateReport& report, const CalibrationOptions&
                            : "the noise of [sensors] is larger than that of the readings, or the readings "
                              "were smoothed");
   details.emplace_back("--anyway takes the result as it is");
-  throw StudyError(report.request.file, "the model does not fit the record", details);
+  throw StudyError(
+      report.request.file,
+      larger ? "the model does not fit the record" : "the noise of [sensors] does not fit the record",
+      details);
 }
 
 Record record_of(const Model& model, const std::vector<CalibrationStage>& stages,
@@ -365,7 +368,9 @@ void calibrate_command(const CalibrateRequest& request) {
   if (!write_json(tellegen_calibrate, request, json_text(to_json(report)))) {
     print_data(model, record, options.responses);
     for (const StageResult& stage : result.stages)
-      if (!stage.misfit.empty()) fmt::print("the model does not fit the record: {}\n", stage.misfit);
+      if (!stage.misfit.empty())
+        fmt::print("the {} does not fit the record: {}\n",
+                   stage.inflation > 1.0 ? "model" : "noise of [sensors]", stage.misfit);
     for (const StageResult& stage : result.stages)
       if (stage.inflation > 1.0)
         fmt::print("standard deviations are multiplied by {:.3g}, the root of chi-square\n", stage.inflation);

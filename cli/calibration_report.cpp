@@ -33,9 +33,9 @@ class CalibrationPage {
     double seconds = 0.0;
     for (const StageResult& stage : result_.stages) seconds += stage.seconds;
     part.html = paragraph(fmt::format(
-        "Parameters of the model from {} rows every {:g} ms, by maximum likelihood with exact derivatives, "
+        "Parameters of the model from {} rows every {:g} s, by maximum likelihood with exact derivatives, "
         "{}{:.2g} s in all.",
-        record_.steps, 1e3 * record_.step,
+        record_.steps, record_.step,
         result_.stages.size() > 1 ? fmt::format("in {} stages, ", result_.stages.size()) : "", seconds));
     for (std::size_t k = 0; k < result_.stages.size(); ++k) {
       const std::string body = stage_html(result_.stages[k]);

@@ -132,7 +132,7 @@ void print(const Model& model, const Record& record, const Estimate& e) {
     TextTable table{{"estimated", "", "unit", "at the end", "sd", "lowest", "highest"}, {}};
     constexpr const char* what[] = {"state", "unknown", "sensor", "output"};
     for (std::size_t q = 0; q < e.ranges.size(); ++q) {
-      const std::string& unit = e.quantities[q].unit;
+      const std::string unit = quantity_unit(model, e.quantities[q]);
       const Estimate::Range& range = e.ranges[q];
       table.rows.push_back({e.quantities[q].name, what[static_cast<int>(e.quantities[q].what)], unit,
                             brief_number(in_unit(range.end, unit), 7),
@@ -198,7 +198,7 @@ nlohmann::ordered_json to_json(const EstimateRequest& request, const Model& mode
   if (!e.reasons.empty()) json["reasons"] = e.reasons;
   constexpr const char* what[] = {"state", "unknown", "sensor", "output"};
   for (std::size_t q = 0; q < e.ranges.size(); ++q) {
-    const std::string& unit = e.quantities[q].unit;
+    const std::string unit = quantity_unit(model, e.quantities[q]);
     json["estimated"].push_back({{"name", e.quantities[q].name},
                                  {"what", what[static_cast<int>(e.quantities[q].what)]},
                                  {"unit", unit},

@@ -19,15 +19,7 @@
 #include "tellegen/results/table.h"
 
 namespace tellegen {
-namespace {
-
-constexpr std::size_t most_figures = 6;
-constexpr double two_sides =
-    1.959963984540054;  // 95 % of a normal distribution lie within so many deviations
-const double none = std::nan("");
-
-// Which unit a quantity is told in; SI by its variable where it has none of its own.
-std::string unit_of(const Model& model, const EstimatedQuantity& quantity) {
+std::string quantity_unit(const Model& model, const EstimatedQuantity& quantity) {
   if (!quantity.unit.empty()) return quantity.unit;
   for (std::size_t o = 0; o < model.outputs.size(); ++o)
     if (model.outputs[o].name == quantity.name) {
@@ -39,6 +31,13 @@ std::string unit_of(const Model& model, const EstimatedQuantity& quantity) {
   if (const auto ref = find_variable(model, quantity.name)) return variable_unit(model, *ref);
   return "";
 }
+
+namespace {
+
+constexpr std::size_t most_figures = 6;
+constexpr double two_sides =
+    1.959963984540054;  // 95 % of a normal distribution lie within so many deviations
+const double none = std::nan("");
 
 // How far an estimate was from the truth, in the quantity's unit.
 struct TruthError {
@@ -52,7 +51,7 @@ class EstimatePage {
   EstimatePage(const Model& model, const Record& record, const Estimate& estimate,
                const TwinReportRequest& request)
       : model_(model), record_(record), estimate_(estimate), request_(request) {
-    for (const EstimatedQuantity& q : estimate.quantities) units_.push_back(unit_of(model, q));
+    for (const EstimatedQuantity& q : estimate.quantities) units_.push_back(quantity_unit(model, q));
     choose_shown();
     read_truth();
   }
@@ -188,11 +187,10 @@ class EstimatePage {
     const double seconds =
         record_.step * static_cast<double>(estimate_.t.empty() ? 0 : estimate_.t.size() - 1);
     return fmt::format(
-        "Estimator {} with {} sensor{} ({}){}; {} rows every {:g} ms. {:.3g} ms for {:.4g} s of data, {:.0f} "
-        "times as "
-        "fast as it happened ({}).",
+        "Estimator {} with {} sensor{} ({}){}; {} rows every {:g} s. {:.3g} ms for {:.4g} s of data, {:.0f} "
+        "times as fast as it happened ({}).",
         estimate_.estimator, names.size(), names.size() == 1 ? "" : "s", sensors,
-        unknown.empty() ? "" : "; unknown: " + unknown, estimate_.t.size(), 1e3 * record_.step,
+        unknown.empty() ? "" : "; unknown: " + unknown, estimate_.t.size(), record_.step,
         1e3 * estimate_.loop_seconds, seconds, seconds / std::max(1e-9, estimate_.loop_seconds),
         estimate_.executor);
   }

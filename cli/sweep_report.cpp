@@ -344,8 +344,9 @@ PagePart sweep_part(const SweepReport& report, const Settings& settings) {
         maps.push_back(to_html(map_of(report, k)));
       part.html += side_by_side(maps);
     }
+    // No more curves than there are colours: beyond, the map shows it.
     const bool few = std::all_of(chart.panels.begin(), chart.panels.end(),
-                                 [](const ChartPanel& panel) { return panel.series.size() <= 12; });
+                                 [](const ChartPanel& panel) { return panel.series.size() <= 6; });
     if (!map || few) part.html += to_html(chart);
   }
   part.html += table_html(index_table(report), "Which parameters matter");

@@ -47,7 +47,8 @@ PagePart network_part(const Model& model) {
       (sensors.rows.empty() ? "" : to_html(sensors)) + (unknowns.rows.empty() ? "" : to_html(unknowns));
   PagePart part;
   part.title = fmt::format("The network: {}", model.name);
-  part.html = paragraph(fmt::format("{} nodes and {} components.", nodes, model.components.size())) +
+  part.html = paragraph(fmt::format("{} node{} and {} component{}.", nodes, nodes == 1 ? "" : "s",
+                                    model.components.size(), model.components.size() == 1 ? "" : "s")) +
               side_by_side({to_html(network), tables});
   part.data = R"({"part":"network"})";
   return part;

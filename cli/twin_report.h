@@ -20,6 +20,9 @@ struct TwinReportRequest {
   Settings settings{};  // what the page was made with
 };
 
+// Which unit an estimated quantity is reported in; SI by its variable where it has none of its own.
+std::string quantity_unit(const Model& model, const EstimatedQuantity& quantity);
+
 void add_estimate_report_options(CLI::App& command, TwinReportRequest& request);
 void add_calibration_report_options(CLI::App& command, TwinReportRequest& request);
 

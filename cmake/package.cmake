@@ -14,6 +14,8 @@ set_target_properties(tellegen_library PROPERTIES OUTPUT_NAME tellegen EXPORT_NA
                       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 target_compile_definitions(tellegen_library PRIVATE TELLEGEN_VERSION="${PROJECT_VERSION}")
 target_compile_features(tellegen_library PUBLIC cxx_std_20)
+# Its own functions are called directly, as in the program, not by way of a table that others could change.
+target_link_options(tellegen_library PRIVATE LINKER:-Bsymbolic-functions)
 target_include_directories(tellegen_library PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # The public headers: tellegen.h and what it includes.
@@ -42,6 +44,30 @@ install(DIRECTORY library DESTINATION ${CMAKE_INSTALL_DATADIR}/tellegen)
 install(EXPORT TellegenTargets NAMESPACE Tellegen:: FILE TellegenConfig.cmake DESTINATION ${PACKAGE_FOLDER})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/TellegenConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/TellegenConfigVersion.cmake DESTINATION ${PACKAGE_FOLDER})
+
+# Pages of `man` and completions of shells, written by the program itself from the texts of --help.
+set(SHARED ${PROJECT_BINARY_DIR}/share)
+set(MAN_FOLDER ${SHARED}/man/man1)
+set(BASH_COMPLETION ${SHARED}/bash-completion/completions/tellegen)
+set(ZSH_COMPLETION ${SHARED}/zsh/site-functions/_tellegen)
+set(FISH_COMPLETION ${SHARED}/fish/vendor_completions.d/tellegen.fish)
+foreach(FILE ${BASH_COMPLETION} ${ZSH_COMPLETION} ${FISH_COMPLETION})
+  get_filename_component(FOLDER ${FILE} DIRECTORY)
+  file(MAKE_DIRECTORY ${FOLDER})
+endforeach()
+add_custom_command(
+  OUTPUT ${MAN_FOLDER}/tellegen.1 ${BASH_COMPLETION} ${ZSH_COMPLETION} ${FISH_COMPLETION}
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${MAN_FOLDER}  # of a command that is no more
+  COMMAND tellegen manual --output ${MAN_FOLDER}
+  COMMAND tellegen completion bash > ${BASH_COMPLETION}
+  COMMAND tellegen completion zsh > ${ZSH_COMPLETION}
+  COMMAND tellegen completion fish > ${FISH_COMPLETION}
+  DEPENDS tellegen
+  COMMENT "Writing pages of man and completions of shells"
+  VERBATIM)
+add_custom_target(manual ALL DEPENDS ${MAN_FOLDER}/tellegen.1 ${BASH_COMPLETION} ${ZSH_COMPLETION} ${FISH_COMPLETION})
+install(DIRECTORY ${SHARED}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR})
+install(DIRECTORY ${SHARED}/bash-completion ${SHARED}/zsh ${SHARED}/fish DESTINATION ${CMAKE_INSTALL_DATADIR})
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tellegen)

@@ -572,24 +572,26 @@ PYBIND11_MODULE(_tellegen, m) {
              task.simulation.method = method;
              const SampleSet samples{names.size(), doubles(rows)};
              std::vector<SampleOutcome> outcomes;
-             Strings columns;
+             std::vector<ResultColumn> columns;
              {
                const Interruptible interruptible;
                const py::gil_scoped_release free;
-               Model model = task.read();
-               SampleTask checked = task;
-               for (const ResultColumn& column : check_task(model, checked)) columns.push_back(column.name);
-               outcomes = sweep(task, samples, jobs, [](double) { InterruptionWatch::ask(); });
+               outcomes = sweep(
+                   task, samples, jobs, [](double) { InterruptionWatch::ask(); }, &columns);
              }
              py::array_t<double> values({outcomes.size(), columns.size()});
-             Strings status;
+             double* value = values.mutable_data();
+             py::list status(outcomes.size());
+             const py::str done("");
              for (std::size_t r = 0; r < outcomes.size(); ++r) {
-               status.push_back(outcomes[r].status);
+               const SampleOutcome& outcome = outcomes[r];
+               status[r] = outcome.status.empty() ? done : py::str(outcome.status);
                for (std::size_t c = 0; c < columns.size(); ++c)
-                 values.mutable_at(r, c) =
-                     c < outcomes[r].values.size() ? outcomes[r].values[c] : std::nan("");
+                 *value++ = c < outcome.values.size() ? outcome.values[c] : std::nan("");
              }
-             return py::make_tuple(columns, values, status);
+             Strings names_of_columns;
+             for (const ResultColumn& column : columns) names_of_columns.push_back(column.name);
+             return py::make_tuple(names_of_columns, values, status);
            })
       .def("calibrate",
            [](const PyModel& self, const Files& files, const Columns& columns, int starts) {

@@ -50,9 +50,10 @@ OptimizeResult optimize(const Model& model, const OptimizeOptions& options) {
 }
 
 std::vector<SampleOutcome> sweep(SampleTask task, const SampleSet& samples, int jobs,
-                                 const Progress& progress) {
+                                 const Progress& progress, std::vector<ResultColumn>* columns) {
   Model model = task.read();
-  check_task(model, task);
+  std::vector<ResultColumn> checked = check_task(model, task);
+  if (columns) *columns = std::move(checked);
   std::vector<SampleOutcome> outcomes(samples.rows());
   std::vector<std::size_t> all(samples.rows());
   std::iota(all.begin(), all.end(), std::size_t{0});

@@ -84,9 +84,9 @@ StudyResult differentiate(const Model& model, const std::vector<std::string>& ob
 OptimizeResult optimize(const Model& model, const OptimizeOptions& options = {});
 
 // Every row of `samples` run by `jobs` threads, in their order; a sample that fails says so in its status.
-// Where `progress` throws, the sweep ends with that.
+// Where `progress` throws, the sweep ends with that. `columns`, if given, becomes what the values are.
 std::vector<SampleOutcome> sweep(SampleTask task, const SampleSet& samples, int jobs = 1,
-                                 const Progress& progress = {});
+                                 const Progress& progress = {}, std::vector<ResultColumn>* columns = nullptr);
 
 // The record of a file, as the model's [estimation] reads it.
 Record read_record(const Model& model, const std::filesystem::path& file);

@@ -190,6 +190,57 @@ TEST(CliSimulate, AllReportsEveryVariable) {
     EXPECT_TRUE(run.find(name)) << name;
 }
 
+// `c.v` is the capacitor's and the node's: runs, derivatives, events and estimates are those of a node with a
+// name of its own.
+TEST(CliSimulate, AStorageNamedAsItsNodeIsAnyOther) {
+  const TestFolder folder;
+  const auto text = [](const std::string& node, const char* start) {
+    return "name = 'charging'\n[parameters]\nC = '1 mF'\nR = '1 kohm'\n[inputs]\nu = { value = 10, unit = "
+           "'V' }\n[components]\n"
+           "src = { kind = 'electrical.voltage_source', p = 'in', n = 'datum', V = 'u' }\n"
+           "r = { kind = 'electrical.resistor', p = 'in', n = '" +
+           node +
+           "', R = 'R' }\n"
+           "c = { kind = 'electrical.capacitor', p = '" +
+           node +
+           "', n = 'datum', C = 'C' }\n"
+           "hit = { kind = 'signals.comparator', u = 'c.v', upper = 5 }\n"
+           "[sensors]\nV = { measures = 'c.v', noise = '10 mV' }\n"
+           "[outputs]\ne = { value = '0.5*C*c.v^2', unit = 'mJ' }\ny = 'hit.y'\ni = 'c.i'\n"
+           "[objectives]\nwhen = { time_when = 'c.v > 5' }\n[unknowns]\nR = { start = '2 kohm' }\n"
+           "[estimate]\ninputs = ['u']\nstates = { 'c.v' = { deviation = '1 V', noise = '1 mV' } }\n"
+           "[initial]\n'c.v' = " +
+           start + "\n[simulation]\nstop = '2 s'\nstep = '1 ms'\n";
+  };
+  const auto said = [&](std::vector<std::string> arguments) {
+    const Ran ran = run_program(std::move(arguments));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  };
+  const std::string same = (folder / "same.toml").string(), other = (folder / "other.toml").string();
+  for (const char* start : {"'1 V'", "'steady'"}) {
+    put(same, text("c", start));
+    put(other, text("cap", start));
+    for (const char* method : {"bdf2", "rk4", "adaptive"}) {
+      for (const std::string& file : {same, other})
+        said({"simulate", file, "--method", method, "--outputs", "c.v, e, y, i", "--output", file + ".csv"});
+      EXPECT_EQ(get(same + ".csv"), get(other + ".csv")) << method;
+    }
+  }
+  const Trajectory steady = read_csv(same + ".csv");
+  EXPECT_NEAR(steady.at(0, 0), 10.0, 1e-9);
+  put(same, text("c", "'1 V'"));
+  put(other, text("cap", "'1 V'"));
+  EXPECT_EQ(said({"rank", same, "--of", "when"}), said({"rank", other, "--of", "when"}));
+  said({"synthesize", other, "--output", (folder / "record.csv").string()});
+  const auto found = [&](const std::string& file) {
+    return json::parse(said({"calibrate", file, "--data", (folder / "record.csv").string(), "--json"}))
+        .at("stages")[0]
+        .at("parameters");
+  };
+  EXPECT_EQ(found(same), found(other));
+}
+
 TEST(CliSimulate, OutputsTakesVariablesFormulasAndTheModelsOwn) {
   const TestFolder folder;
   const Ran ran = run_program({"simulate", model("rlc"), "--outputs", "n3.v, r1.i*2, max(n3.v, 0), V3",

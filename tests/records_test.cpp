@@ -181,6 +181,24 @@ TEST_F(Records, a_unit_without_brackets_counts) {
   EXPECT_NE(said.find("I=Strom/mA"), std::string::npos) << said;
 }
 
+// As a battery cycler writes it: names say which quantity a column is, and most are none that is asked for.
+TEST_F(Records, a_quantity_s_name_is_proposed_and_counters_times_and_rates_are_not) {
+  put(folder / "rc.toml", one_ohm);
+  std::string text =
+      "Data_Point,Test_Time,DateTime,Step_Index,Cycle_Index,Current,Voltage,Charge_Capacity,dV/dt\n";
+  for (int k = 0; k < 60; ++k)
+    text += fmt::format("{},{},{},1,1,{},{},{},0.1\n", k + 1, k, 1499006353 + k, 0.1 * (k % 10),
+                        0.1 * (k % 10), 0.01 * k);
+  put(folder / "arbin.csv", text);
+  const nlohmann::json json =
+      parsed(run_program({"data", path("arbin.csv"), "--model", path("rc.toml"), "--json"}));
+  EXPECT_EQ(json.value("columns_option", ""), "V=Voltage, I=Current") << json.dump();
+  const Ran fault = run_program({"calibrate", path("rc.toml"), "--data", path("arbin.csv")});
+  EXPECT_EQ(fault.code, 2);
+  EXPECT_NE(fault.err.find("\"V=Voltage\" would take that column"), std::string::npos) << fault.err;
+  EXPECT_NE(fault.err.find("\"I=Current\" would take that column"), std::string::npos) << fault.err;
+}
+
 TEST_F(Records, the_time_is_the_column_that_is_named_so_and_a_guess_is_said) {
   const std::string model = plain_model();
   const auto calibrated = [&](const std::string& name, const std::function<std::string(double)>& time) {

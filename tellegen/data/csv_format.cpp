@@ -222,7 +222,9 @@ class Recogniser {
       for (auto& candidate : candidates) candidate.second = options_.decimal[0];
     for (const auto& [delimiter, decimal] : candidates) {
       Cut cut = cut_all(lines_, delimiter, decimal, options_);
-      if (cut.score > cut_.score || cut_.cells.empty()) cut_ = std::move(cut);
+      // A blank is in dates and texts too: it must be much better than a sign that is nowhere else.
+      const double handicap = delimiter == ' ' ? 1.6 : 1.0;
+      if (cut.score > handicap * cut_.score || cut_.cells.empty()) cut_ = std::move(cut);
     }
     // Nothing but a header: the sign that cuts it.
     if (cut_.score == 0.0 && !lines_.empty()) {

@@ -120,6 +120,7 @@ TEST(Times, are_read_to_the_nanosecond) {
   EXPECT_FALSE(parse_time("%H:%M:%S%z", "10:61:00"));
   EXPECT_EQ(parse_ticks("1700000000.123456789", 1e9, '.'), 1700000000 * second + 123456789);
   EXPECT_EQ(time_words(1772355600 * second), "2026-03-01 09:00:00");
+  EXPECT_EQ(time_words(57931 * second), "16:05:31");
 }
 
 TEST(Times, day_and_month_are_told_apart_by_what_increases) {
@@ -472,6 +473,21 @@ TEST(Csv, shapes_of_makers) {
       with_units());
   EXPECT_EQ(fast->time_column(), 1) << fast->description();
   EXPECT_EQ(all_of(*fast)[1], (Values{0.0, 0.5, 1.0, 1.5})) << fast->description();
+  // Maccor: tabs, and dates with blanks in them beside a column of letters.
+  const auto maccor = open_csv_text(
+      "Today's Date 04/04/2016  Date of Test:\t03/31/2016\t Filename:\tC:\\Data\\SET-LN3024.001\r\n"
+      "Rec#\tCyc#\tStep\tTest (Min)\tStep (Min)\tAmps\tVolts\tState\tES\tDPt Time\r\n"
+      "1\t0\t1\t0.0000\t0.0000\t0.5\t3.30\tR\t0\t03/31/2016 16:05:31\r\n"
+      "2\t0\t1\t0.1667\t0.1667\t0.5\t3.31\tR\t1\t03/31/2016 16:05:41\r\n"
+      "3\t0\t1\t0.3334\t0.3334\t0.5\t3.32\tR\t1\t03/31/2016 16:05:51\r\n",
+      with_units());
+  ASSERT_EQ(maccor->columns().size(), 10u) << maccor->description();
+  EXPECT_EQ(maccor->columns()[6].name, "Volts") << maccor->description();
+  maccor->choose({6, 9});
+  TableBlock block;
+  ASSERT_TRUE(maccor->next(block));
+  EXPECT_EQ(Values(block.columns[0].begin(), block.columns[0].end()), (Values{3.30, 3.31, 3.32}));
+  EXPECT_EQ(Values(block.columns[1].begin(), block.columns[1].end()), (Values{0, 10, 20}));
   // Graphtec: blanks behind the sign. Grafana: the unit behind each number.
   EXPECT_EQ(read("t,x\n0,\"+  19.5\"\n1,\"-  20.5\"\n2,\"+   1.5\"\n")[1], (Values{19.5, -20.5, 1.5}));
   const auto grafana = open_csv_text(

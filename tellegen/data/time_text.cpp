@@ -346,6 +346,10 @@ std::string time_words(std::int64_t nanoseconds) {
   date_of(days, y, m, d);
   char text[64];
   const auto s = static_cast<int>(rest / second);
+  if (days == 0) {  // a clock without a date
+    std::snprintf(text, sizeof text, "%02d:%02d:%02d", s / 3600, s / 60 % 60, s % 60);
+    return text;
+  }
   std::snprintf(text, sizeof text, "%04lld-%02u-%02u %02d:%02d:%02d", static_cast<long long>(y), m, d,
                 s / 3600, s / 60 % 60, s % 60);
   return text;

@@ -54,6 +54,7 @@ std::string epoch_names();  // "epoch, epoch-ms, ..."
 // days are known by being whole tenths of a second.
 const Epoch* epoch_of(const std::vector<double>& values, bool is_date);
 
-std::string time_words(std::int64_t nanoseconds);  // "2026-03-01 10:00:00"
+std::string time_words(
+    std::int64_t nanoseconds);  // "2026-03-01 10:00:00"; on the first day of 1970 "10:00:00"
 
 }  // namespace tellegen

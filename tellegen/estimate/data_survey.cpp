@@ -10,6 +10,7 @@
 #include "tellegen/estimate/record.h"
 #include "tellegen/estimate/sentinels.h"
 #include "tellegen/model/csv_header.h"
+#include "tellegen/model/quantity_words.h"
 #include "tellegen/model/units.h"
 
 namespace tellegen {
@@ -84,9 +85,15 @@ class Survey {
       FaultList none;
       if (!c.column.is_time) c.unit = CsvHeader(table->columns(), {}, none).unit_of(k);
     }
-    const std::string time_unit =
-        survey_.time_column < 0 ? ""
-                                : column_at(survey_, static_cast<std::size_t>(survey_.time_column), "s").unit;
+    std::string time_unit;
+    if (survey_.time_column >= 0 &&
+        !table->columns()[static_cast<std::size_t>(survey_.time_column)].is_time) {
+      FaultList faults;
+      const auto column = CsvHeader(table->columns(), {source_.name(), 0}, faults)
+                              .at(static_cast<std::size_t>(survey_.time_column), {"s", "", "the time"});
+      faults.throw_if_any();
+      if (column) time_unit = column->unit;
+    }
     table->choose(chosen);
     const auto at = std::find(chosen.begin(), chosen.end(), survey_.time_column) - chosen.begin();
     const bool timed = static_cast<std::size_t>(at) < chosen.size();
@@ -236,7 +243,8 @@ std::vector<ColumnProposal> propose_columns(const Model& model, const DataSurvey
           continue;
         const bool same_unit = !c.unit.empty() && !unit.empty();
         const CsvColumn taken_as{column.at, column.name, c.unit.empty() ? unit : column.unit};
-        double score = likeness(wish.proposal.name, c.column.name) + (same_unit ? 0.5 : 0.0);
+        double score = likeness(wish.proposal.name, c.column.name) +
+                       (same_unit ? 0.5 : 0.6 * quantity_likeness(c.column.name, unit));
         const double low = taken_as.si(c.lowest), high = taken_as.si(c.highest), mean = taken_as.si(c.mean);
         if ((wish.lowest && high < *wish.lowest) || (wish.highest && low > *wish.highest)) continue;
         // An input stands near what the model says of it.

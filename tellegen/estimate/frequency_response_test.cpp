@@ -84,5 +84,24 @@ TEST(FrequencyResponse, magnitude_and_phase_are_read_as_real_and_imaginary_part)
   std::filesystem::remove(file);
 }
 
+TEST(FrequencyResponse, columns_without_names_go_by_their_numbers) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "tellegen-numbers.csv";
+  std::ofstream(file) << "1,2,-3\n10,1,-4\n100,0.5,-5\n";
+  const ColumnNames names = read_column_names("f=1, re=2 [mohm], im=3 [mohm]", {"--columns", 0});
+  const ResponseData data = read_response(DataSource({file}, {}, names), "t.v", "i", 0.01);
+  ASSERT_EQ(data.values.size(), 3u);
+  EXPECT_EQ(data.frequencies[1], 10.0);
+  EXPECT_LT(std::abs(data.values[2] - Complex(0.5e-3, -5e-3)), 1e-15);
+  try {
+    read_response(DataSource(file), "t.v", "i", 0.01);
+    FAIL();
+  } catch (const ModelError& error) {
+    ASSERT_EQ(error.faults().size(), 1u);
+    EXPECT_EQ(error.faults()[0].code, "T590");
+    EXPECT_NE(std::string(error.what()).find("f=1, re=2 [mohm], im=3 [mohm]"), std::string::npos);
+  }
+  std::filesystem::remove(file);
+}
+
 }  // namespace
 }  // namespace tellegen

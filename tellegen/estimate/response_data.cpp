@@ -13,6 +13,13 @@ ResponseData read_response(const DataSource& source, const std::string& of, cons
   ResponseData data{.file = source.name(), .of = of, .by = by};
   const std::unique_ptr<TableSource> table = open_data(source);
   const Place place{source.name(), table->header_line()};
+  if (!table->has_names() && source.columns.empty())
+    throw ModelError(
+        {{source.name(), 1},
+         "T590",
+         "the file has no line that names its columns",
+         {"--columns \"f=1, re=2 [mohm], im=3 [mohm]\" names them by their numbers, with their units",
+          "as it was read: " + table->description()}});
   FaultList faults;
   CsvHeader header(table->columns(), place, faults, source.columns);
   std::optional<CsvColumn> frequency = header.find("f", {"Hz", "Hz", "frequency"});

@@ -162,10 +162,22 @@ TEST(Arrays, an_index_is_no_parameter) {
 TEST(Arrays, a_component_and_a_node_may_share_a_name) {
   EXPECT_EQ(
       faults_of("[components]\nc = { kind = \"thermal.capacitor\", p = \"c\", n = \"datum\", C = 1 }\n"), "");
-  EXPECT_NE(
-      faults_of("[components]\nc = { kind = \"electrical.capacitor\", p = \"c\", n = \"datum\", C = 1 }\n")
-          .find("'c.v' could be of either"),
-      std::string::npos);
+  // A storage from its node to the datum: `c.v` is the same of both, and its rate and start are known.
+  EXPECT_EQ(
+      faults_of("[components]\nc = { kind = \"electrical.capacitor\", p = \"c\", n = \"datum\", C = 1 }\n"
+                "[initial]\n\"c.v\" = 2\n[outputs]\nv = \"c.v\"\ni = \"c.i\"\n"),
+      "");
+  const std::string between = faults_of(
+      "[components]\nc = { kind = \"electrical.capacitor\", p = \"a\", n = \"c\", C = 1 }\n"
+      "r = { kind = \"electrical.resistor\", p = \"c\", n = \"datum\", R = 1 }\n");
+  EXPECT_NE(between.find("'c.v' could be of either; the component's is from 'a' to 'c'"), std::string::npos)
+      << between;
+  // Of several edges none goes by the component's name.
+  EXPECT_EQ(
+      faults_of(
+          "[components]\ntr = { kind = \"electrical.ideal_transformer\", p1 = \"tr\", n1 = \"datum\", p2 = "
+          "\"b\", n2 = \"datum\", n = 2 }\n"),
+      "");
   const std::string resistor = "[components]\nout = { kind = \"electrical.resistor\", p = ";
   EXPECT_EQ(faults_of(resistor + "\"out\", n = \"datum\", R = 1 }\n[outputs]\ni = \"out.i\"\n"), "");
   EXPECT_NE(faults_of(resistor + "\"datum\", n = \"out\", R = 1 }\n").find("could be of either"),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "tellegen/model/quantity_words.h"
 #include "tellegen/model/units.h"
 
 namespace tellegen {
@@ -261,11 +262,15 @@ void CsvHeader::no_column(const std::string& name, const Wanted& wanted) {
     if (shown.size() < 12) shown.push_back(cell.text);
     if (cell.taken || !fits(cell, wanted)) continue;
     names.push_back(cell.name);
-    // A unit that fits says more than none, and in brackets more than behind a name.
+    // A unit that fits says more than none, and in brackets more than behind a name; without one the words of
+    // the name say what the quantity is.
     const bool behind = std::any_of(cell.cuts.begin(), cell.cuts.end(), [&](const NameAndUnit& cut) {
       return judge(cut, wanted.expected) == LooseUnit::unit;
     });
-    const double score = likeness(name, cell.text) + (cell.has_unit() ? 1.0 : behind ? 0.5 : 0.0);
+    const double score =
+        likeness(name, cell.text) + (cell.has_unit() ? 1.0
+                                     : behind        ? 0.5
+                                                     : 0.6 * quantity_likeness(cell.text, wanted.expected));
     if (!likely || score > best) likely = &cell, best = score;
   }
   std::string example = "--columns \"" + name + "=...\" names it";

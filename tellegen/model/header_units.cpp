@@ -91,6 +91,8 @@ std::string header_unit(std::string_view text, std::string_view expected) {
     if (text == "C") return "degC";
     if (text == "F") return "degF";
   }
+  if (small_letters(text) == "min" && (expected.empty() || units().convertible("s", expected)))
+    return "min";  // and no mega-inch
   if (text == "PS" && !expected.empty() && units().convertible("W", expected)) return "735.49875 W";
   if (is_angular_speed(expected))
     for (const auto& [written, unit] : per_revolution)

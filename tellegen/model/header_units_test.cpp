@@ -27,6 +27,7 @@ TEST(HeaderUnits, stand_behind_many_signs) {
   EXPECT_EQ(unit_in("speed/km/h", "m/s"), "km/h");
   EXPECT_EQ(unit_in("(Q-Qo)/mA.h", "C"), "mA.h");
   EXPECT_EQ(unit_in("rpm", "rad/s"), "rpm");
+  EXPECT_EQ(unit_in("Test (Min)", "s"), "min");  // a mega-inch to UDUNITS
   EXPECT_EQ(unit_in("SOC/%", "1"), "%");
 }
 

@@ -35,14 +35,24 @@ fs::path own_file() {
   return error ? fs::path() : file;
 }
 
+// Looked for once: dladdr() goes through all names of a shared library, which every reading of a model would
+// pay.
+const std::optional<fs::path>& own_library() {
+  static const std::optional<fs::path> found = [] {
+    std::error_code error;
+    std::optional<fs::path> above = library_above(own_file());
+    return above ? above : library_above(fs::read_symlink("/proc/self/exe", error));
+  }();
+  return found;
+}
+
 }  // namespace
 
 fs::path library_folder() {
   std::error_code error;
   for (const fs::path& folder : listed_libraries())
     if (fs::exists(folder / "domains.toml", error) || !fs::is_directory(folder, error)) return folder;
-  for (const fs::path& file : {own_file(), fs::read_symlink("/proc/self/exe", error)})
-    if (const auto found = library_above(file)) return *found;
+  if (own_library()) return *own_library();
 #ifdef TELLEGEN_SOURCE_DIR
   return TELLEGEN_SOURCE_DIR "/library";
 #else

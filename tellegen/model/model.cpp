@@ -14,7 +14,22 @@ namespace {
 
 using What = VariableRef::What;
 
-// The name of a component's variable within the component: "v", "junction.v", "x".
+// Whether the rate of an edge's across is in the equations of its kind.
+bool has_rate(const Kind& kind, int edge) {
+  const std::string rate = "der(" + kind.edges[edge].across.name() + ")";
+  return std::any_of(kind.equations.begin(), kind.equations.end(), [&](const KindEquation& equation) {
+    const std::vector<Expr> used = symbols_of(std::span(&equation.residual, 1));
+    return std::any_of(used.begin(), used.end(), [&](Expr symbol) { return symbol.name() == rate; });
+  });
+}
+
+std::string node_variable(const Model& model, int node) {
+  const ModelNode& n = model.nodes[node];
+  return n.name + "." + model.domains[n.domain].node;
+}
+
+}  // namespace
+
 std::optional<VariableRef> find_in_component(const Model& model, int component, std::string_view name) {
   const Kind& kind = model.kinds[model.components[component].kind];
   const auto ref = [&](What what, std::size_t index) {
@@ -35,6 +50,8 @@ std::optional<VariableRef> find_in_component(const Model& model, int component, 
     if (kind.outputs[k].name == name) return ref(What::output, k);
   return std::nullopt;
 }
+
+namespace {
 
 // The formula of an output called V(a) or I(r1), with `inner` the text between the brackets; empty: none.
 Expr displayed_formula(const Model& model, char letter, std::string_view inner) {
@@ -77,11 +94,6 @@ std::string with_symbols(const Model& model, std::string_view text, ExprMap<Expr
   return result;
 }
 
-std::string node_variable(const Model& model, int node) {
-  const ModelNode& n = model.nodes[node];
-  return n.name + "." + model.domains[n.domain].node;
-}
-
 }  // namespace
 
 std::optional<VariableRef> find_variable(const Model& model, std::string_view name) {
@@ -91,8 +103,15 @@ std::optional<VariableRef> find_variable(const Model& model, std::string_view na
   const std::string_view tail = name.substr(dot + 1);
   if (const auto node = model.node_by_name.find(head); node != model.node_by_name.end()) {
     const int domain = model.nodes[node->second].domain;
-    if (domain >= 0 && model.domains[domain].node == tail)
+    if (domain >= 0 && model.domains[domain].node == tail) {
+      // A storage named as its node: the same variable, and of the two the storage's has a rate.
+      if (const auto same = model.component_by_name.find(head); same != model.component_by_name.end())
+        if (const auto own = find_in_component(model, same->second, tail);
+            own && own->what == What::across &&
+            has_rate(model.kinds[model.components[same->second].kind], own->index))
+          return own;
       return VariableRef{.what = What::node, .node = node->second, .component = -1, .index = -1};
+    }
   }
   // A node of another graph (of sensitivities) has the same name, and goes by its variable's.
   if (const auto node = model.node_by_name.find(std::string(name)); node != model.node_by_name.end())

@@ -246,6 +246,8 @@ struct VariableRef {
   int index = -1;      // edge, internal variable or output of the kind
 };
 std::optional<VariableRef> find_variable(const Model& model, std::string_view name);
+// ... of a name within a component: "v", "junction.v", "x".
+std::optional<VariableRef> find_in_component(const Model& model, int component, std::string_view name);
 std::string variable_name(const Model& model, const VariableRef& ref);
 std::string variable_unit(const Model& model, const VariableRef& ref);  // "" if not declared
 

@@ -132,9 +132,6 @@ void ModelReader::read_subsystem(int scope, const Value& entry, const Value& fil
       open_scope(*document, file.parent_path(), scopes_[scope]->prefix + std::string(entry.key) + ".", scope);
   Scope& s = *scopes_[inner];
   scopes_[scope]->children[entry.key] = inner;
-  if (const auto node = model_.node_by_name.find(scopes_[scope]->prefix + std::string(entry.key));
-      node != model_.node_by_name.end())
-    at.fault(entry, "T106", fmt::format("'{}' is both a component and a node", entry.key));
 
   const Value* ports = document->root().find("ports");
   const auto port_of = [&](std::string_view key) {

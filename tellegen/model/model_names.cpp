@@ -18,8 +18,11 @@ ModelReader::Found ModelReader::lookup(int scope, std::string_view name) {
   }
   const auto dot = name.find('.');
   if (dot == std::string_view::npos) return found;
-  if (const auto child = s.children.find(name.substr(0, dot)); child != s.children.end())
-    return lookup(child->second, name.substr(dot + 1));
+  if (const auto child = s.children.find(name.substr(0, dot)); child != s.children.end()) {
+    const Found inside = lookup(child->second, name.substr(dot + 1));
+    if (inside.named || inside.variable || inside.datum) return inside;
+    // Or of a node named as the subsystem is.
+  }
   // An exported port's inner node goes by the name of the node outside.
   if (const auto port = s.ports.find(name.substr(0, dot)); port != s.ports.end() && port->second != bad) {
     const std::string_view tail = name.substr(dot + 1);

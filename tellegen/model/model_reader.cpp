@@ -400,42 +400,53 @@ void ModelReader::check_ports(int scope) {
   }
 }
 
-// Whether the across of a component is that of a node: of its only edge, from the node to the datum. Not
-// where its rate is in the equations: a node has none.
-bool ModelReader::is_across_of(const Component& component, int node) const {
-  const Kind& kind = model_.kinds[component.kind];
-  if (kind.edges.size() != 1 || kind.edges[0].from < 0) return false;
-  const KindEdge& edge = kind.edges[0];
-  const int from = component.nodes[edge.from], to = edge.to < 0 ? -1 : component.nodes[edge.to];
-  if (from != node || (to >= 0 && !model_.nodes[to].datum)) return false;
-  const std::string rate = "der(" + edge.across.name() + ")";
-  return std::none_of(kind.equations.begin(), kind.equations.end(), [&](const KindEquation& equation) {
-    const std::vector<Expr> used = symbols_of(std::span(&equation.residual, 1));
-    return std::any_of(used.begin(), used.end(), [&](Expr symbol) { return symbol.name() == rate; });
-  });
-}
-
-// A node and a component may have one name where `name.v` can mean one of them only, or is the same of both.
+// A node and a component may have one name where `name.v` can mean one of them only, or is the same of both:
+// the component's only edge runs from the node to the datum.
 void ModelReader::check_clashes() {
-  for (const Component& component : model_.components) {
+  for (std::size_t c = 0; c < model_.components.size(); ++c) {
+    const Component& component = model_.components[c];
     const auto node = model_.node_by_name.find(component.name);
     if (node == model_.node_by_name.end() || model_.nodes[node->second].domain < 0) continue;
     const std::string& variable = model_.domains[model_.nodes[node->second].domain].node;
     const Kind& kind = model_.kinds[component.kind];
-    const auto is_it = [&](const auto& part) { return part.name == variable; };
-    const bool clash = std::any_of(kind.parameters.begin(), kind.parameters.end(), is_it) ||
-                       std::any_of(kind.variables.begin(), kind.variables.end(), is_it) ||
-                       std::any_of(kind.outputs.begin(), kind.outputs.end(), is_it) ||
-                       std::any_of(kind.edges.begin(), kind.edges.end(), [&](const KindEdge& edge) {
-                         const Domain& domain = model_.domains[edge.domain];
-                         return edge.name == variable || domain.through == variable ||
-                                (domain.across == variable && !is_across_of(component, node->second));
-                       });
+    const auto own = find_in_component(model_, static_cast<int>(c), variable);
+    bool clash = std::any_of(kind.parameters.begin(), kind.parameters.end(),
+                             [&](const KindParameter& parameter) { return parameter.name == variable; });
+    std::string runs;
+    if (own && own->what == VariableRef::What::across) {
+      const KindEdge& edge = kind.edges[own->index];
+      const int from = edge.from < 0 ? -1 : component.nodes[edge.from];
+      const int to = edge.to < 0 ? -1 : component.nodes[edge.to];
+      if (from != node->second || (to >= 0 && !model_.nodes[to].datum)) {
+        const auto name = [&](int end) { return end < 0 ? "datum" : model_.nodes[end].name.c_str(); };
+        clash = true;
+        runs = fmt::format("the component's is from '{}' to '{}'; ", name(from), name(to));
+      }
+    } else {
+      clash = clash || own;
+    }
     if (clash)
-      faults_.add(component.place, "T106", fmt::format("'{}' is both a component and a node", component.name),
-                  {fmt::format("'{}.{}' could be of either; the node is first named in line {}; give one of "
-                               "them another name",
-                               component.name, variable, model_.nodes[node->second].line)});
+      faults_.add(
+          component.place, "T106", fmt::format("'{}' is both a component and a node", component.name),
+          {fmt::format("'{}.{}' could be of either; {}the node is first named in line {}; give one of "
+                       "them another name",
+                       component.name, variable, runs, model_.nodes[node->second].line)});
+  }
+  for (std::size_t k = 1; k < scopes_.size(); ++k) {  // subsystems: what they call by the variable's name
+    const Scope& s = *scopes_[k];
+    const std::string name = s.prefix.substr(0, s.prefix.size() - 1);
+    const auto node = model_.node_by_name.find(name);
+    if (node == model_.node_by_name.end() || model_.nodes[node->second].domain < 0) continue;
+    const ModelNode& n = model_.nodes[node->second];
+    const std::string& variable = model_.domains[n.domain].node;
+    if (s.names.contains(variable))
+      faults_.add(
+          {scopes_[s.parent]->document->name(), n.line}, "T106",
+          fmt::format("'{}' is both a subsystem and a node", name),
+          {fmt::format("'{}.{}' could be the node's or what '{}' calls '{}'; give one of them another "
+                       "name",
+                       name, variable, std::filesystem::path(s.document->name()).filename().string(),
+                       variable)});
   }
 }
 

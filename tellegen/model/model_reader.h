@@ -107,7 +107,6 @@ class ModelReader {
   void check_ports(int scope);
   void check_datums();
   void check_clashes();
-  bool is_across_of(const Component& component, int node) const;
 
   // mechanism_reader.cpp, mechanism_loads.cpp, mechanism_equations.cpp: components of mechanisms
   int begin_part(int scope, const Value& entry, int kind);

@@ -17,7 +17,7 @@ constexpr std::string_view colours_style = R"(
 :root { color-scheme: light dark;
   --ground: #ffffff; --card: #ffffff; --ink: #1c2024; --soft: #5b6470; --line: #d7dce1; --grid: #e8ebee; --accent: #0a5fa8;
   --c0: #0072b2; --c1: #c44e00; --c2: #00825f; --c3: #b04c86; --c4: #a86f00; --c5: #2f86bd; --truth: #1c2024; }
-@media (prefers-color-scheme: dark) { :root {
+@media screen and (prefers-color-scheme: dark) { :root {
   --ground: #14171a; --card: #1b1f23; --ink: #e6e9ec; --soft: #9aa4ae; --line: #363d44; --grid: #2a3036; --accent: #6cb6f5;
   --c0: #56b4e9; --c1: #f08a4b; --c2: #3cc79d; --c3: #e09bc4; --c4: #e6b04a; --c5: #9fd3f5; --truth: #ffffff; } }
 )";
@@ -73,8 +73,16 @@ ul { margin: 6px 0 10px; padding-left: 1.2em; } details { margin: 8px 0; } summa
 footer { color: var(--soft); font-size: 0.85rem; padding-top: 12px; padding-bottom: 32px; }
 @media (max-width: 620px) { svg text { font-size: 15.5px; } svg text.small { font-size: 12.8px; } h1 { font-size: 1.4rem; }
   th, td { padding-right: 9px; } table { font-size: 0.86rem; } }
-@media (max-width: 440px) { header, main, footer { padding: 0 12px; } th, td { padding-right: 6px; } table { font-size: 0.78rem; } }
-@media print { article { break-inside: auto; } figure { break-inside: avoid; } }
+@media (max-width: 440px) { header, main, footer { padding-left: 12px; padding-right: 12px; } th, td { padding-right: 6px; } table { font-size: 0.78rem; }
+  .stacked, .stacked caption, .stacked tbody, .stacked tr { display: block; } .stacked thead { display: none; }
+  .stacked tr { border-bottom: 1px solid var(--line); padding: 5px 0; }
+  .stacked td { display: flex; justify-content: space-between; gap: 16px; border: 0; padding: 1px 0; position: static; text-align: right; }
+  .stacked td::before { content: attr(data-label); color: var(--soft); text-align: left; } .stacked td:empty { display: none; }
+  .stacked td:first-child { font-weight: 600; } }
+@media print { body { font-size: 12px; } h2, h3, .figure-title, caption, thead { break-after: avoid; } figure, tr { break-inside: avoid; }
+  nav { display: none; } .scroll { overflow: visible; } table { font-size: 0.78rem; } th, td { padding-right: 7px; } th:first-child, td:first-child { position: static; }
+  details::details-content { content-visibility: visible; block-size: auto; } .columns { grid-template-columns: 1fr 1fr; }
+  .columns > :has(.stacked) { grid-column: 1 / -1; } }
 )";
 
 bool is_number(const std::string& cell) {
@@ -84,6 +92,31 @@ bool is_number(const std::string& cell) {
   if (end == cell.c_str()) return false;
   const std::string_view rest(end);
   return rest.empty() || rest == " %" || rest.starts_with(" ± ") || rest == " x";
+}
+
+// Whether a table is seen whole on a screen of 400 pixels: its letters are some 7.5 of these wide there, and
+// words of the header and of texts may be on lines of their own.
+bool fits_small_screen(const HtmlTable& table, std::size_t width) {
+  const auto longest_word = [](std::string_view text) {
+    std::size_t longest = 0, now = 0;
+    for (const char c : text) {
+      if ((static_cast<unsigned char>(c) & 0xc0) == 0x80) continue;  // the rest of a letter of several bytes
+      now = c == ' ' ? 0 : now + 1;
+      longest = std::max(longest, now);
+    }
+    return longest;
+  };
+  double pixels = 0.0;
+  for (std::size_t c = 0; c < width; ++c) {
+    std::size_t letters = c < table.header.size() ? longest_word(table.header[c]) : 0;
+    for (const auto& row : table.rows)
+      if (c < row.size())
+        letters = std::max(letters, is_number(row[c]) ? row[c].size() : longest_word(row[c]));
+    pixels += (c == 0 ? std::max(63.0, 7.5 * static_cast<double>(letters))  // min-width of names
+                      : 7.5 * static_cast<double>(letters)) +
+              6.0;
+  }
+  return pixels <= 376.0;
 }
 
 std::string unescaped(std::string_view text) {
@@ -158,14 +191,23 @@ std::string to_html(const HtmlTable& table) {
   const bool names_wide = width > 6 && std::any_of(table.rows.begin(), table.rows.end(), [](const auto& row) {
                             return !row.empty() && row.front().size() > 16;
                           });
+  const bool stacked = !fits_small_screen(table, width);
   const auto row_html = [&](const std::vector<std::string>& cells, const char* tag) {
+    const bool labels = stacked && tag == std::string_view("td");
     std::string html = "<tr>";
     for (std::size_t c = 0; c < width; ++c)
-      html += fmt::format("<{0}{1}>{2}</{0}>", tag, numbers[c] ? " class=\"number\"" : "",
+      html += fmt::format("<{0}{1}{2}>{3}</{0}>", tag, numbers[c] ? " class=\"number\"" : "",
+                          labels && c < table.header.size()
+                              ? fmt::format(" data-label=\"{}\"", escaped(table.header[c]))
+                              : "",
                           c < cells.size() ? escaped(cells[c]) : "");
     return html + "</tr>\n";
   };
-  std::string html = fmt::format("<div class=\"scroll\"><table{}>\n", names_wide ? " class=\"wide\"" : "");
+  const std::string_view classes = names_wide && stacked ? " class=\"wide stacked\""
+                                   : names_wide          ? " class=\"wide\""
+                                   : stacked             ? " class=\"stacked\""
+                                                         : "";
+  std::string html = fmt::format("<div class=\"scroll\"><table{}>\n", classes);
   if (!table.caption.empty()) html += "<caption>" + escaped(table.caption) + "</caption>\n";
   if (!table.header.empty()) html += "<thead>" + row_html(table.header, "th") + "</thead>\n";
   html += "<tbody>\n";

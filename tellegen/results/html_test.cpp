@@ -54,6 +54,19 @@ TEST(Html, columns_of_numbers_are_set_to_the_right) {
   EXPECT_TRUE(has(html, "<th>name</th><th class=\"number\">value</th>"));
 }
 
+TEST(Html, a_table_too_wide_for_a_small_screen_has_labels_to_be_stacked) {
+  const std::vector<std::string> header{"sensor",          "used",     "missing",
+                                        "out of range",    "stuck",    "refused",
+                                        "innovation mean", "variance", "<white>"};
+  const std::string wide =
+      to_html(HtmlTable{header, {{"T_h", "1801", "0", "0", "0", "0", "0.0123", "1.0123", "0.79"}}, ""});
+  EXPECT_TRUE(has(wide, "<table class=\"stacked\">"));
+  EXPECT_TRUE(has(wide, "<td class=\"number\" data-label=\"&lt;white&gt;\">0.79</td>")) << wide;
+  EXPECT_EQ(tag_fault(wide), "");
+  const std::string narrow = to_html(HtmlTable{{"sensor", "noise", "unit"}, {{"T_h", "0.15", "degC"}}, ""});
+  EXPECT_FALSE(has(narrow, "stacked") || has(narrow, "data-label")) << narrow;
+}
+
 TEST(Html, parts_of_a_page_come_back_as_they_were) {
   const Page page = example();
   const auto again = read_html(to_html(page));

@@ -1,8 +1,11 @@
 #include "tellegen/sweep/runner.h"
 
+#include <algorithm>
 #include <stdexcept>
 
+#include "tellegen/equations/system.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/model/units.h"
 #include "tellegen/sensitivity/interruption.h"
 
 namespace tellegen {
@@ -15,8 +18,33 @@ SampleRunner::SampleRunner(Model model, std::vector<int> parameters, SimulationO
   if (traits_of(options.method).steps == MethodTraits::Steps::samples && !model_.simulation.stop_formula &&
       options.stop_watch.empty())
     options.sample = options.stop;
-  simulation_.emplace(model_, options, std::move(outputs));
+  ask_for(std::move(outputs));
+  simulation_.emplace(model_, options, columns_);
   probe();
+}
+
+void SampleRunner::ask_for(std::vector<OutputColumn> outputs) {
+  const Expr time = model_.pool->symbol("t");
+  const auto is_parameter = [&](Expr symbol) {
+    return std::any_of(model_.parameters.begin(), model_.parameters.end(),
+                       [&](const ModelParameter& p) { return p.symbol == symbol; });
+  };
+  for (OutputColumn& output : outputs) {
+    const Expr formula = expand_names(model_, output.value);
+    const std::vector<Expr> symbols = symbols_of(std::span(&formula, 1));
+    if (std::none_of(symbols.begin(), symbols.end(), is_parameter)) {
+      asked_.push_back({columns_.size()});
+      columns_.push_back(std::move(output));
+      continue;
+    }
+    asked_.push_back({0, formula, output.unit});
+    for (const Expr symbol : symbols)
+      if (!is_parameter(symbol) && !(symbol == time) &&
+          std::none_of(columns_.begin(), columns_.end(),
+                       [&](const OutputColumn& c) { return c.unit.empty() && c.value == symbol; }))
+        columns_.push_back({symbol.name(), "", symbol});
+  }
+  if (columns_.empty() && !asked_.empty()) columns_.push_back({"t", "", time});  // formulas of numbers only
 }
 
 // All numbers a little different: what cannot do with that cannot do with any.
@@ -49,8 +77,26 @@ std::optional<std::vector<double>> SampleRunner::final_values(std::span<const do
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   interpreted_seconds_ += result.loop_seconds;
   if (compile_ && watch_.due(interpreted_seconds_)) simulation_->integrator().compile(interpreted_seconds_);
-  return std::vector<double>(result.values.end() - static_cast<std::ptrdiff_t>(result.names.size()),
-                             result.values.end());
+  const std::span<const double> end(result.values.end() - static_cast<std::ptrdiff_t>(result.names.size()),
+                                    result.values.end());
+  if (asked_.empty()) return std::vector<double>(end.begin(), end.end());
+  std::vector<double> values;
+  ExprMap<double> known;
+  for (const Asked& asked : asked_) {
+    if (!asked.formula) {
+      values.push_back(end[asked.column]);
+      continue;
+    }
+    if (known.empty()) {
+      known[model_.pool->symbol("t")] = result.t.back();
+      for (const ModelParameter& p : model_.parameters) known[p.symbol] = p.number;
+      for (std::size_t c = 0; c < columns_.size(); ++c)
+        if (columns_[c].unit.empty() && columns_[c].value.is_symbol()) known[columns_[c].value] = end[c];
+    }
+    const double value = evaluate(asked.formula, known);
+    values.push_back(asked.unit.empty() ? value : units().from_si(value, asked.unit));
+  }
+  return values;
 }
 
 std::unique_ptr<SampleRunner> SampleRunners::take(

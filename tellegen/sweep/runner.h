@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tellegen/simulate/simulate.h"
@@ -37,6 +38,16 @@ class SampleRunner {
   bool long_ = true;  // the last run; of the first nothing is known
   double interpreted_seconds_ = 0.0;
   CompilerWatch watch_;
+  // An output with parameters in it would have their numbers in its formula: what it is made of is asked for
+  // instead, and the formula is evaluated at the end of each run.
+  struct Asked {
+    std::size_t column = 0;  // of the simulation
+    Expr formula{};          // empty: the column itself
+    std::string unit{};      // of the formula
+  };
+  std::vector<Asked> asked_;
+  std::vector<OutputColumn> columns_;
+  void ask_for(std::vector<OutputColumn> outputs);
   void probe();
 };
 
