@@ -33,6 +33,7 @@ struct Regression {
 
 Regression regression_of(const Form& form, std::size_t rows) {
   const std::vector<Term> terms = independent_terms(form, rows);
+  if (terms.size() < 2) return {{}, Eigen::VectorXd(0), Eigen::MatrixXd(0, 1)};  // this record says nothing
   // The term that the others explain: one without a parameter where there is such, else the largest.
   std::size_t target = 0;
   double best = -1.0;
@@ -74,16 +75,17 @@ Regression regression_of(const Form& form, std::size_t rows) {
 
 class CompressedFit {
  public:
-  CompressedFit(const Relations& relations, const std::vector<Expr>& poles, const std::vector<double>& at,
-                double pole_weight, const std::vector<Expr>& positive)
-      : parameters_(relations.parameters), pole_weight_(pole_weight) {
+  CompressedFit(std::span<const Relations> relations, const std::vector<Expr>& poles,
+                const std::vector<double>& at, double pole_weight, const std::vector<Expr>& positive)
+      : parameters_(relations.front().parameters), pole_weight_(pole_weight) {
     ExprMap<double> values;
     for (std::size_t k = 0; k < poles.size(); ++k) {
       values[poles[k]] = at[k];
       pole_logarithms_.push_back(std::log(at[k]));
     }
-    for (const Form& form : equations_in_signals(relations, values))
-      if (form.terms().size() > 1) regressions_.push_back(regression_of(form, relations.times.size()));
+    for (const Relations& of_record : relations)
+      for (const Form& form : equations_in_signals(of_record, values))
+        if (form.terms().size() > 1) regressions_.push_back(regression_of(form, of_record.times.size()));
     std::vector<Expr> roots;
     for (const Regression& r : regressions_)
       roots.insert(roots.end(), r.combinations.begin(), r.combinations.end());
@@ -259,12 +261,16 @@ class CompressedFit {
   std::vector<double> out_, numbers_;
 };
 
-// Every rate that the record can show, for each pole: a grid where there are few, else points all over.
-std::vector<std::vector<double>> pole_grid(const Relations& relations, std::size_t poles) {
+// Every rate that the records can show, for each pole: a grid where there are few, else points all over.
+std::vector<std::vector<double>> pole_grid(std::span<const Relations> relations, std::size_t poles) {
   if (poles == 0) return {{}};
-  const double length = relations.times.back() - relations.times.front();
-  const double step = length / static_cast<double>(relations.times.size() - 1);
-  const double low = std::log(0.2 / length), high = std::log(0.5 / step);
+  double longest = 0.0, shortest = std::numeric_limits<double>::infinity();
+  for (const Relations& r : relations) {
+    const double length = r.times.back() - r.times.front();
+    longest = std::max(longest, length);
+    shortest = std::min(shortest, length / static_cast<double>(r.times.size() - 1));
+  }
+  const double low = std::log(0.2 / longest), high = std::log(0.5 / shortest);
   std::vector<std::vector<double>> grid;
   const std::size_t points = poles == 1 ? 48 : poles == 2 ? 20 : 9;
   if (poles <= 3) {
@@ -293,14 +299,20 @@ std::vector<std::vector<double>> pole_grid(const Relations& relations, std::size
 
 class RelationSearcher {
  public:
-  RelationSearcher(const Relations& relations, const std::vector<char>& negative,
+  RelationSearcher(std::span<const Relations> relations, const std::vector<char>& negative,
                    const std::vector<Expr>& positive)
       : relations_(relations), negative_(negative), positive_(positive) {}
 
   RelationSearch run() {
     find_missing();
-    result_.poles = poles_of(relations_);
-    if (relations_.equations.empty() || relations_.times.size() < 4) return std::move(result_);
+    for (const Relations& r : relations_) {
+      if (r.times.size() < 4) return std::move(result_);
+      equations_ += r.equations.size();
+      for (Expr pole : poles_of(r))
+        if (std::find(result_.poles.begin(), result_.poles.end(), pole) == result_.poles.end())
+          result_.poles.push_back(pole);
+    }
+    if (equations_ == 0) return std::move(result_);
     for (const std::vector<double>& at : pole_grid(relations_, result_.poles.size())) look(at);
     refine();
     std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return a.cost < b.cost; });
@@ -316,24 +328,27 @@ class RelationSearcher {
 
   void find_missing() {
     std::vector<Expr> factors;
-    for (const auto& e : relations_.equations)
-      for (const Term& t : e.form.terms()) factors.push_back(t.factor);
-    for (const auto& s : relations_.states)
-      for (const Term& t : s.rate.terms()) factors.push_back(t.factor);
+    for (const Relations& r : relations_) {
+      for (const auto& e : r.equations)
+        for (const Term& t : e.form.terms()) factors.push_back(t.factor);
+      for (const auto& s : r.states)
+        for (const Term& t : s.rate.terms()) factors.push_back(t.factor);
+    }
     const std::vector<Expr> used = symbols_of(factors);
-    for (Expr p : relations_.parameters)
+    for (Expr p : relations_.front().parameters)
       if (std::find(used.begin(), used.end(), p) == used.end()) result_.missing.push_back(p);
   }
 
   void look(const std::vector<double>& poles) {
-    const double weight =
-        poles.empty() ? 0.0 : 30.0 * std::sqrt(static_cast<double>(relations_.times.size()));
+    std::size_t rows = 0;
+    for (const Relations& r : relations_) rows += r.times.size();
+    const double weight = poles.empty() ? 0.0 : 30.0 * std::sqrt(static_cast<double>(rows));
     InterruptionWatch::ask();
     CompressedFit fit(relations_, result_.poles, poles, weight, positive_);
     ++result_.regressions;
     std::mt19937_64 random(7);
     std::normal_distribution<double> about(0.0, 1.5);
-    std::vector<double> signs(relations_.parameters.size(), 1.0);
+    std::vector<double> signs(relations_.front().parameters.size(), 1.0);
     const int starts = poles.empty() ? starts_of_each : 3;
     for (int k = 0; k < starts; ++k) {
       Eigen::VectorXd x(static_cast<Eigen::Index>(signs.size()));
@@ -379,9 +394,10 @@ class RelationSearcher {
     result_.starts.push_back({f.numbers, f.cost});
   }
 
-  const Relations& relations_;
+  std::span<const Relations> relations_;  // of each record
   const std::vector<char>& negative_;
   const std::vector<Expr>& positive_;
+  std::size_t equations_ = 0;
   RelationSearch result_;
   std::vector<Found> found_;
 };
@@ -393,6 +409,7 @@ std::vector<Term> independent_terms(const Form& form, std::size_t rows) {
   std::vector<double> norms;
   for (const Term& t : form.terms()) {
     const double norm = t.signal.rms();
+    if (!(norm > 0.0)) continue;
     bool merged = false;
     for (std::size_t k = 0; k < terms.size() && !merged; ++k) {
       double product = 0.0;
@@ -407,7 +424,7 @@ std::vector<Term> independent_terms(const Form& form, std::size_t rows) {
   return terms;
 }
 
-RelationSearch search_relations(const Relations& relations, const std::vector<char>& negative,
+RelationSearch search_relations(std::span<const Relations> relations, const std::vector<char>& negative,
                                 const std::vector<Expr>& positive) {
   return RelationSearcher(relations, negative, positive).run();
 }
