@@ -27,13 +27,15 @@ constexpr double inside = 0.02;    // of its terms: what a difference that must 
 // columns.
 struct Regression {
   std::vector<Expr> combinations;
-  Eigen::VectorXd found;      // least squares without regard to what the combinations are made of
-  Eigen::MatrixXd remainder;  // residuals = remainder * [combinations; -1], one for each row of it
+  Eigen::VectorXd found;          // least squares without regard to what the combinations are made of
+  Eigen::MatrixXd remainder;      // residuals = remainder * [combinations; -1], one for each row of it
+  double rows = 0.0, size = 0.0;  // of the record; what a residual is divided by, relative to the target
 };
 
 Regression regression_of(const Form& form, std::size_t rows) {
   const std::vector<Term> terms = independent_terms(form, rows);
-  if (terms.size() < 2) return {{}, Eigen::VectorXd(0), Eigen::MatrixXd(0, 1)};  // this record says nothing
+  if (terms.size() < 2)
+    return {{}, Eigen::VectorXd(0), Eigen::MatrixXd(0, 1), 0.0, 1.0};  // this record says nothing
   // The term that the others explain: one without a parameter where there is such, else the largest.
   std::size_t target = 0;
   double best = -1.0;
@@ -70,6 +72,8 @@ Regression regression_of(const Form& form, std::size_t rows) {
   for (Eigen::Index c = 0; c < width; ++c) result.found(c) *= scale(width) / scale(c);
   for (Eigen::Index c = 0; c <= width; ++c) r.col(c) *= scale(c) / scale(width) / size;
   result.remainder = std::move(r);
+  result.rows = static_cast<double>(rows);
+  result.size = size;
   return result;
 }
 
@@ -187,15 +191,35 @@ class CompressedFit {
         if (damping > 1e12) break;
       }
     }
+    result.cost = pole_logarithms_.empty() ? cost : cost_among_poles(x, signs);
     // A number that would rather be negative has run towards zero: it begins where it can be told from zero.
     for (Eigen::Index p = 0; p < n; ++p)
       if (normal(p, p) > 0.0 && normal(p, p) < 1.0) x(p) -= 0.5 * std::log(normal(p, p));
     result.logarithms = x.cwiseMax(-far_away).cwiseMin(far_away);
-    result.cost = cost;
     return result;
   }
 
  private:
+  // Residuals are divided by what least squares leave at these poles, which is large where the poles are
+  // wrong: between poles their own sizes count, of all equations by their geometric mean (the likelihood
+  // where nobody knows the noise).
+  double cost_among_poles(const Eigen::VectorXd& x, const std::vector<double>& signs) {
+    Eigen::MatrixXd normal;
+    Eigen::VectorXd gradient;
+    std::vector<double> each;
+    const double cost = squares(x, signs, &normal, &gradient, &each);
+    if (!std::isfinite(cost)) return cost;
+    double sum = each.back(), rows = 0.0;  // the last: how far the numbers are from the poles
+    for (std::size_t k = 0; k < regressions_.size(); ++k) {
+      const Regression& r = regressions_[k];
+      if (r.rows == 0.0) continue;
+      const double least = 1e-30;  // of a perfect record
+      sum += r.rows * std::log(std::max(least, each[k] * r.size * r.size / r.rows));
+      rows += r.rows;
+    }
+    return rows * std::exp(sum / std::max(1.0, rows));
+  }
+
   bool permitted() const {
     for (std::size_t k = first_positive_; k < values_; ++k)
       if (!(out_[k] > 0.0)) return false;
@@ -215,8 +239,9 @@ class CompressedFit {
     return out_[at] * signs[static_cast<std::size_t>(p)] * std::exp(x(p));
   }
 
+  // `each`: of every regression, and of the poles.
   double squares(const Eigen::VectorXd& x, const std::vector<double>& signs, Eigen::MatrixXd* normal,
-                 Eigen::VectorXd* gradient) {
+                 Eigen::VectorXd* gradient, std::vector<double>* each = nullptr) {
     evaluate(x, signs);
     if (!permitted()) return std::numeric_limits<double>::infinity();
     const auto n = static_cast<Eigen::Index>(parameters_.size());
@@ -236,9 +261,11 @@ class CompressedFit {
       const Eigen::VectorXd residual = r.remainder * values;
       const Eigen::MatrixXd j = r.remainder.leftCols(width) * slopes;
       cost += residual.squaredNorm();
+      if (each) each->push_back(residual.squaredNorm());
       *normal += j.transpose() * j;
       *gradient += j.transpose() * residual;
     }
+    const double of_regressions = cost;
     for (std::size_t k = 0; k < pole_logarithms_.size(); ++k) {
       const double value = out_[combinations_ + k];
       const double residual = pole_weight_ * (std::log(std::abs(value)) - pole_logarithms_[k]);
@@ -249,6 +276,7 @@ class CompressedFit {
       *normal += j * j.transpose();
       *gradient += j * residual;
     }
+    if (each) each->push_back(cost - of_regressions);
     return cost;
   }
 

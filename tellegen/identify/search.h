@@ -19,7 +19,9 @@ namespace tellegen {
 
 struct RelationStart {
   std::vector<double> numbers;  // per parameter
-  double cost = 0.0;            // sum of squared residuals over their sizes in the unrestricted regression
+  // Sum of squared residuals over their sizes in the unrestricted regression; where there are poles, by the
+  // geometric mean of the equations' own.
+  double cost = 0.0;
 };
 
 struct RelationSearch {
