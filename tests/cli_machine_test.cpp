@@ -248,7 +248,15 @@ TEST(Records, of_two_runs) {
   const Ran nothing = run_program(
       {"identify", model, "--data", data, "--record", in_models("identification/cell-impedance.csv")});
   EXPECT_EQ(nothing.code, 2);
-  EXPECT_NE(nothing.err.find("T603"), std::string::npos) << nothing.err;
+  EXPECT_NE(nothing.err.find("T591: no column for sensor 'i'"), std::string::npos) << nothing.err;
+  // Only the current counts, and the second record has none.
+  const fs::path file = fs::path(testing::TempDir()) / "tellegen-speed-only.csv";
+  std::ofstream(file) << "t [s],w [rad/s],u [V]\n0,0,12\n0.001,1,12\n0.002,2,12\n";
+  const Ran other =
+      run_program({"identify", model, "--data", data, "--record", file.string(), "--sensors", "i"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("T603"), std::string::npos) << other.err;
+  fs::remove(file);
 }
 
 TEST(Response, wrong_requests_are_explained) {
