@@ -205,7 +205,15 @@ void refuse(const IdentifyReport& report, const IdentifyOptions& options) {
   if (open) {
     details.emplace_back("state a convention (--set L_r=L_s), or read what would tell them apart");
   } else {
-    add_suspicions(report, options, details);
+    const std::vector<std::string> starts = contradicted_starts(report.model, report.record, found);
+    details.insert(details.end(), starts.begin(), starts.end());
+    if (!starts.empty())
+      details.emplace_back(
+          "the record does not begin where the model does: record from the start on, or give [initial]; a "
+          "steady "
+          "part alone does not tell what changes would");
+    else
+      add_suspicions(report, options, details);
     details.emplace_back(
         "the data, the model or the noise of [sensors] is wrong; see units, columns, signs and poles");
     if (found.good()) details.emplace_back("--anyway takes the result as it is");

@@ -259,6 +259,74 @@ TEST(Records, of_two_runs) {
   fs::remove(file);
 }
 
+// The start-up of the worked model, changed as a mistake would: `change` gets the cells of a row.
+template <class Change>
+Ran identify_changed(const fs::path& folder, const std::string& model, Change change) {
+  std::ifstream in(in_models("identification/start-up.csv"));
+  std::ofstream out(folder / "data.csv");
+  std::string line;
+  std::getline(in, line);
+  out << line << "\n";
+  while (std::getline(in, line)) {
+    std::istringstream cells(line);
+    std::vector<std::string> row;
+    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
+    if (!change(row)) continue;
+    for (std::size_t k = 0; k < row.size(); ++k) out << (k == 0 ? "" : ",") << row[k];
+    out << "\n";
+  }
+  out.close();
+  return run_program({"identify", model, "--data", (folder / "data.csv").string(), "--output",
+                      (folder / "out.toml").string()});
+}
+
+TEST(Identify, wrong_data_are_explained_and_nothing_is_written) {
+  const fs::path folder = fs::path(testing::TempDir()) / "tellegen-wrong-data";
+  fs::create_directories(folder);
+  const std::string model = in_models("identification/model.toml");
+  const auto has = [&](const Ran& ran, const char* part) {
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_NE(ran.err.find(part), std::string::npos) << ran.err;
+    EXPECT_FALSE(fs::exists(folder / "out.toml"));
+  };
+  has(identify_changed(folder, model,
+                       [](std::vector<std::string>& row) {
+                         std::swap(row[3], row[4]);
+                         return true;
+                       }),
+      "'iqs' and 'ids' are exchanged");
+  // Constant speed alone: the last 50 ms.
+  has(identify_changed(folder, model,
+                       [](std::vector<std::string>& row) {
+                         const double t = std::stod(row[0]) - 0.2;
+                         row[0] = std::to_string(t);
+                         return t > -1e-9;
+                       }),
+      "the record does not begin where the model does");
+  // Six poles for four, where the shaft's speed is read.
+  std::ifstream file(model);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"poles   = 4", "poles   = 6"}, {"\"motor.w_r\"", "\"shaft.w\""}})
+    text.replace(text.find(from), from.size(), to);
+  std::ofstream(folder / "poles.toml") << text;
+  has(identify_changed(folder, (folder / "poles.toml").string(),
+                       [](std::vector<std::string>& row) {
+                         row[5] = std::to_string(std::stod(row[5]) / 2);
+                         return true;
+                       }),
+      "signs and poles");
+  // Of 0.3 % of the rows nothing can be known.
+  int k = 0;
+  const Ran lost = identify_changed(folder, model, [&](std::vector<std::string>& row) {
+    if (k++ % 300 != 0) row[3] = row[4] = row[5] = "nan";
+    return true;
+  });
+  EXPECT_NE(lost.code, 0) << lost.out;
+  EXPECT_FALSE(fs::exists(folder / "out.toml"));
+  fs::remove_all(folder);
+}
+
 TEST(Response, wrong_requests_are_explained) {
   const auto fault = [](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"calibrate", in_models("identification/cell.toml")});

@@ -13,6 +13,7 @@
 #include "tellegen/identify/smooth.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/model/time_origin.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
@@ -21,6 +22,7 @@ namespace {
 constexpr double far_worse = 100.0;        // than the best: no candidate
 constexpr double larger_than_noise = 1.5;  // residuals, in noise: the model does not explain them
 constexpr double smallest_noise = 1e-6;    // of the largest reading: digits of a file
+constexpr double far_from_start = 8.0;     // noise by which a first reading contradicts the model
 
 class Identifier {
  public:
@@ -322,6 +324,39 @@ class Identifier {
 };
 
 }  // namespace
+
+std::vector<std::string> contradicted_starts(const Model& model, const Record& record,
+                                             const Identification& found) {
+  std::vector<std::string> told;
+  if (record.steps < 2) return told;
+  const std::size_t width = record.sensors.size();
+  Record begin = record;
+  begin.start = 0.0;
+  begin.steps = 2;
+  begin.readings.resize(2 * width);
+  begin.given.resize(2 * record.inputs.size());
+  begin.arrivals.clear();
+  SensorSlopes run;
+  try {
+    run = sensor_slopes(record.start != 0.0 ? with_time_origin(model, record.start) : model, begin,
+                        found.parameters, as_the_model_says());
+  } catch (const std::exception&) {  // nothing can be said of a run that cannot be made
+    return told;
+  }
+  if (!run.failure.empty()) return told;
+  for (std::size_t s = 0; s < width; ++s) {
+    bool depends = false;
+    for (std::size_t k = 0; k < found.parameters.size(); ++k) depends = depends || run.slope(0, s, k) != 0.0;
+    const double reading = record.reading(0, s), value = run.values[s], noise = noise_of_readings(record, s);
+    if (depends || std::isnan(reading) || !(std::abs(reading - value) > far_from_start * noise)) continue;
+    const ModelOutput& sensor = model.outputs[record.sensors[s]];
+    told.push_back(
+        fmt::format("'{}' begins with {:.4g}, and the model's run with {:.4g} (SI), whatever the "
+                    "parameters are",
+                    sensor.name, reading, value));
+  }
+  return told;
+}
 
 double noise_of_readings(const Record& record, std::size_t sensor) {
   std::vector<double> readings;
