@@ -34,26 +34,35 @@ std::string_view trimmed(std::string_view text) {
 
 namespace {
 
-double read_time(const OptionName& name, const std::string& text, bool zero) {
-  const std::string expected =
-      "a time is a number with a unit of time: 5s, \"0.1 ms\"; a bare number is in s";
+// Above zero, in a unit that converts to `unit`; `kind` is what people call it.
+double read_positive(const OptionName& name, const std::string& text, std::string_view unit,
+                     std::string_view kind, const std::string& expected, bool zero = false) {
   std::optional<Quantity> quantity;
   try {
     quantity = units().parse(text);
   } catch (const UnknownUnit& error) {
     throw wrong(name, "T401", fmt::format("'{}' has the {}", text, error.what()), {expected});
   }
-  if (!quantity) throw wrong(name, "T401", fmt::format("'{}' is not a time", text), {expected});
-  if (!quantity->unit.empty() && !units().convertible(quantity->unit, "s"))
-    throw wrong(name, "T401", fmt::format("'{}' is not a time", text), {expected});
+  if (!quantity || (!quantity->unit.empty() && !units().convertible(quantity->unit, unit)))
+    throw wrong(name, "T401", fmt::format("'{}' is not a {}", text, kind), {expected});
   if (!(quantity->si > 0.0 || (zero && quantity->si == 0.0)) || !std::isfinite(quantity->si))
-    throw wrong(name, "T401", fmt::format("must be above 0 s and finite, and is '{}'", text), {});
+    throw wrong(name, "T401", fmt::format("must be above 0 {} and finite, and is '{}'", unit, text), {});
   return quantity->si;
+}
+
+double read_time(const OptionName& name, const std::string& text, bool zero) {
+  return read_positive(name, text, "s", "time",
+                       "a time is a number with a unit of time: 5s, \"0.1 ms\"; a bare number is in s", zero);
 }
 
 }  // namespace
 
 double read_seconds(const OptionName& name, const std::string& text) { return read_time(name, text, false); }
+
+double read_speed(const OptionName& name, const std::string& text) {
+  return read_positive(name, text, "rad/s", "speed",
+                       "a speed is a number with a unit: 1500rpm, \"157 rad/s\"; a bare number is in rad/s");
+}
 
 std::pair<std::optional<double>, std::optional<double>> read_window(const OptionName& name,
                                                                     const std::string& text) {

@@ -15,6 +15,8 @@ struct OptionName {
 
 // "5s", "1 ms", "0.1": a positive time in seconds.
 double read_seconds(const OptionName& name, const std::string& text);
+// "1500rpm", "157": a positive speed in rad/s.
+double read_speed(const OptionName& name, const std::string& text);
 
 // "4s:5s", "4s:", ":5s": a part of a record.
 std::pair<std::optional<double>, std::optional<double>> read_window(const OptionName& name,

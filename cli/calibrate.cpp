@@ -54,6 +54,9 @@ void check_request(const CalibrateRequest& request) {
   if (request.data.empty() && !request.report.report.empty())
     throw command_fault(tellegen_calibrate, "T402", "--report shows a record over time, and there is none",
                         {"add --data"});
+  if (request.data.empty() && !request.source.more.empty())
+    throw command_fault(tellegen_calibrate, "T402", "--record adds to --data, and there is none",
+                        {"add --data"});
   check_choice({tellegen_calibrate, "--resample"}, request.resample, {"exact", "nearest", "linear"});
   std::vector<std::string> methods;
   for (const IntegratorEntry& entry : integrators()) methods.emplace_back(entry.name);
@@ -144,9 +147,11 @@ void print_stage(const CalibrateReport& report, std::size_t k) {
 }
 
 Json to_json(const CalibrateReport& report) {
-  Json json{{"model", report.model.name},  {"file", report.request.file},     {"data", report.request.data},
-            {"rows", report.record.steps}, {"step", report.record.step},      {"good", accepted(report)},
-            {"seed", report.request.seed}, {"remarks", report.record.remarks}};
+  Json json{{"model", report.model.name},      {"file", report.request.file},
+            {"data", report.request.data},     {"rows", report.record.steps},
+            {"step", report.record.step},      {"records", 1 + report.request.source.more.size()},
+            {"good", accepted(report)},        {"seed", report.request.seed},
+            {"remarks", report.record.remarks}};
   auto& stages = json["stages"] = Json::array();
   for (const StageResult& stage : report.result.stages) stages.push_back(stage_json(report.model, stage));
   json["written"] = report.written;
@@ -312,21 +317,34 @@ void add_likely_reasons(const CalibrateReport& report, const CalibrationOptions&
       details);
 }
 
+// The record, and with --record others.
 Record record_of(const Model& model, const std::vector<CalibrationStage>& stages,
-                 const CalibrateRequest& request) {
+                 const CalibrateRequest& request, std::vector<Record>& more) {
   const DataSource data = data_source(tellegen_calibrate, request.source, request.file);
   RecordOptions reading;
   reading.sensors = sensors_in(model, stages, data);
   reading.inputs = request.inputs.empty() ? model.estimation.inputs : split_list(request.inputs);
   reading.resample = request.resample.empty() ? model.estimation.resample : request.resample;
   if (!request.sample.empty()) reading.step = read_seconds({tellegen_calibrate, "--sample"}, request.sample);
-  return read_record(model, data, reading);
+  Record record = read_record(model, data, reading);
+  if (request.source.more.empty()) return record;
+  bool named = !stages.empty();
+  for (const CalibrationStage& stage : stages) {
+    named = named && !stage.sensors.empty();
+    if (stage.from || stage.to)
+      throw command_fault(tellegen_calibrate, "T402", "--record cannot be had together with a window",
+                          {"times of several runs do not compare; cut the files"});
+  }
+  more = read_more_records(tellegen_calibrate, request.source, request.file, model, reading, named, record);
+  return record;
 }
 
-void print_data(const Model& model, const Record& record, const std::vector<ResponseData>& responses) {
+void print_data(const Model& model, const Record& record, const CalibrationOptions& options) {
   std::vector<std::string> parts;
   if (record.steps > 0) parts.push_back(fmt::format("{} rows every {:g} s", record.steps, record.step));
-  for (const ResponseData& r : responses)
+  for (const Record& r : options.more_records)
+    parts.push_back(fmt::format("{} rows every {:g} s", r.steps, r.step));
+  for (const ResponseData& r : options.responses)
     parts.push_back(fmt::format("{} at {} frequencies", r.name(), r.values.size()));
   fmt::print("{}, {}\n\n", model.name, fmt::join(parts, ", "));
 }
@@ -335,13 +353,13 @@ void calibrate_command(const CalibrateRequest& request) {
   check_request(request);
   Model model = read_study_model(tellegen_calibrate, request);
   const std::vector<CalibrationStage> stages = stages_of(model, request);
-  Record record = request.data.empty() ? Record() : record_of(model, stages, request);
+  CalibrationOptions options = calibration_options();
+  Record record = request.data.empty() ? Record() : record_of(model, stages, request, options.more_records);
   for (const CalibrationStage& stage : stages)
     for (int u : stage.parameters)
       if (model.unknowns[u].varies != ModelUnknown::Varies::constant)
         record.remarks.push_back(fmt::format("'{}' varies in [unknowns]; here it is found as a constant",
                                              model.parameters[model.unknowns[u].parameter].name));
-  CalibrationOptions options = calibration_options();
   options.responses = read_responses(tellegen_calibrate, request.responses, request.source, request.file);
   options.starts = request.starts;
   options.seed = request.seed;
@@ -352,8 +370,8 @@ void calibrate_command(const CalibrateRequest& request) {
   if (!request.step.empty())
     options.integration.step = read_seconds({tellegen_calibrate, "--step"}, request.step);
   options.integration.compile = !request.interpret;
-  // What responses tell beside the record, the fit itself says.
-  if (!request.anyway && options.responses.empty())
+  // What responses and other records tell beside the record, the fit itself says.
+  if (!request.anyway && options.responses.empty() && options.more_records.empty())
     for (const CalibrationStage& stage : stages) {
       EstimabilityQuestion question;
       for (int k : stage.parameters) question.parameters.push_back(model.unknowns[k].parameter);
@@ -366,7 +384,7 @@ void calibrate_command(const CalibrateRequest& request) {
                      {"give other starts: start in [unknowns], or --set"});
   write_files(report);
   if (!write_json(tellegen_calibrate, request, json_text(to_json(report)))) {
-    print_data(model, record, options.responses);
+    print_data(model, record, options);
     for (const StageResult& stage : result.stages)
       if (!stage.misfit.empty())
         fmt::print("the {} does not fit the record: {}\n",
@@ -404,6 +422,7 @@ void add_calibrate(CLI::App& command) {
                    "measurements: a column of times, one for each sensor; CSV of any shape, HDF5, .mat, MDF "
                    "4; a folder, or "
                    "once for each of several files in sequence");
+  add_record_option(command, r.source);
   add_response_options(command, r.responses);
   const char* what = "What to find (over the model's [calibrate])";
   command.add_option("--parameters", r.parameters, "numbers to find: R_1,r2.R; all [unknowns] if not given")

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "tellegen/data/time_text.h"
+#include "tellegen/estimate/choice.h"
 #include "tellegen/model/csv_header.h"
 
 namespace tellegen {
@@ -92,6 +93,43 @@ DataSource data_source(std::string_view command, const DataRequest& request, con
   std::vector<std::filesystem::path> files;
   for (const std::string& file : request.files) files.emplace_back(file);
   return DataSource(std::move(files), std::move(table), std::move(columns));
+}
+
+void add_record_option(CLI::App& command, DataRequest& r) {
+  command
+      .add_option(
+          "--record", r.more,
+          "measurements of another run, which begins anew with the model's initial values; once for each")
+      ->type_name("F")
+      ->allow_extra_args(false);
+}
+
+std::vector<Record> read_more_records(std::string_view command, const DataRequest& request,
+                                      const std::string& model_file, const Model& model,
+                                      const RecordOptions& reading, bool only_named, Record& first) {
+  std::vector<Record> records;
+  std::vector<int> all = first.sensors;
+  for (const std::string& file : request.more) {
+    DataRequest one = request;
+    one.files = {file};
+    const DataSource data = data_source(command, one, model_file);
+    RecordOptions own = reading;
+    own.sensors.clear();
+    for (int s : sensors_in_data(model, data)) {
+      const bool known = std::find(all.begin(), all.end(), s) != all.end();
+      if (only_named && !known) continue;
+      own.sensors.push_back(s);
+      if (!known) all.push_back(s);
+    }
+    if (own.sensors.empty())
+      throw command_fault(command, "T603", fmt::format("--record: '{}' has no reading of a sensor", file),
+                          {"tellegen data FILE --model MODEL tells what it has"});
+    records.push_back(read_record(model, data, own));
+  }
+  if (records.empty()) return records;
+  first = with_sensors(first, all);
+  for (Record& record : records) record = with_sensors(record, all);
+  return records;
 }
 
 void add_response_options(CLI::App& command, ResponseRequest& r) {

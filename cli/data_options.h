@@ -7,6 +7,7 @@
 
 #include "tellegen/estimate/data_file.h"
 #include "tellegen/estimate/frequency_response.h"
+#include "tellegen/estimate/record.h"
 
 namespace tellegen {
 
@@ -14,6 +15,8 @@ struct DataRequest {
   std::vector<std::string> files;
   std::string columns, delimiter, decimal, encoding, header_line, units_line, missing, time_column,
       time_format;
+
+  std::vector<std::string> more;  // --record: of other runs
 
   std::string first() const { return files.empty() ? "" : files.front(); }
 };
@@ -24,6 +27,14 @@ void add_format_options(CLI::App& command, DataRequest& request);
 
 // What the command line says of columns goes before [columns] of the model file. Throws ModelError (T401).
 DataSource data_source(std::string_view command, const DataRequest& request, const std::string& model_file);
+
+// --record F, once for each: a record of another run, that begins anew.
+void add_record_option(CLI::App& command, DataRequest& request);
+// They and the first get the sensors that any of them has; of those that `reading` names if there are such.
+// Throws ModelError: T603 where one has no sensor, and as read_record().
+std::vector<Record> read_more_records(std::string_view command, const DataRequest& request,
+                                      const std::string& model_file, const Model& model,
+                                      const RecordOptions& reading, bool only_named, Record& first);
 
 // --response t.v/i=F.csv, once for each, and --response-noise.
 struct ResponseRequest {

@@ -124,6 +124,7 @@ Json to_json(const IdentifyReport& report) {
             {"file", report.request.file},
             {"rows", report.record.steps},
             {"step", report.record.step},
+            {"records", 1 + report.request.source.more.size()},
             {"good", report.good()},
             {"relations", found.equations},
             {"left_out", found.left_out},
@@ -204,7 +205,15 @@ void refuse(const IdentifyReport& report, const IdentifyOptions& options) {
   if (open) {
     details.emplace_back("state a convention (--set L_r=L_s), or read what would tell them apart");
   } else {
-    add_suspicions(report, options, details);
+    const std::vector<std::string> starts = contradicted_starts(report.model, report.record, found);
+    details.insert(details.end(), starts.begin(), starts.end());
+    if (!starts.empty())
+      details.emplace_back(
+          "the record does not begin where the model does: record from the start on, or give [initial]; a "
+          "steady "
+          "part alone does not tell what changes would");
+    else
+      add_suspicions(report, options, details);
     details.emplace_back(
         "the data, the model or the noise of [sensors] is wrong; see units, columns, signs and poles");
     if (found.good()) details.emplace_back("--anyway takes the result as it is");
@@ -232,9 +241,11 @@ void identify_command(const IdentifyRequest& request) {
   reading.inputs = request.inputs.empty() ? model.estimation.inputs : split_list(request.inputs);
   reading.resample = request.resample.empty() ? model.estimation.resample : request.resample;
   if (!request.sample.empty()) reading.step = read_seconds({tellegen_identify, "--sample"}, request.sample);
-  const Record record = read_record(model, data, reading);
-  if (request.sensors.empty()) warn_of_missing_sensors(model, record);
+  Record record = read_record(model, data, reading);
   IdentifyOptions options;
+  options.fit.more_records = read_more_records(tellegen_identify, request.source, request.file, model,
+                                               reading, !request.sensors.empty(), record);
+  if (request.sensors.empty()) warn_of_missing_sensors(model, record);
   options.profile = request.profile;
   options.fit.responses = read_responses(tellegen_identify, request.responses, request.source, request.file);
   options.fit.robust = request.robust;
@@ -249,7 +260,10 @@ void identify_command(const IdentifyRequest& request) {
     throw StudyError(request.file, report.stage().failure);
   write_model(report);
   if (!write_json(tellegen_identify, request, json_text(to_json(report)))) {
-    fmt::print("{}, {} rows every {:g} s\n\n", model.name, record.steps, record.step);
+    fmt::print("{}, {} rows every {:g} s", model.name, record.steps, record.step);
+    for (const Record& more : options.fit.more_records)
+      fmt::print(", {} rows every {:g} s", more.steps, more.step);
+    fmt::print("\n\n");
     for (const std::string& remark : record.remarks) fmt::print("{}\n", remark);
     print_search(report);
     print_stage_result(model, report.stage());
@@ -272,6 +286,7 @@ void add_identify(CLI::App& command) {
       "measurements: a column of times, one for each sensor; CSV of any shape, HDF5, .mat, MDF 4; a "
       "folder, or once for each of several files in sequence")
       ->required();
+  add_record_option(command, r.source);
   add_response_options(command, r.responses);
   const char* what = "What to find";
   command.add_option("--parameters", r.parameters, "numbers to find: R_1,r2.R; all [unknowns] if not given")

@@ -3,28 +3,17 @@
 
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "tellegen/magnetics/cross_section.h"
-#include "tellegen/magnetics/static_study.h"
+#include "cli/machine_report.h"
 #include "tellegen/results/atomic_file.h"
-#include "tellegen/results/table.h"
 
 namespace tellegen {
 namespace {
 
 constexpr std::string_view phase_names[] = {"a", "b", "c", "f"};
-
-struct MachineRequest {
-  std::string file, inductances, torque, open_circuit, flux_map, picture;
-  std::vector<std::string> set;
-  double field = 1.0, i_q = 0.0, i_d = 0.0, angle = 0.0, largest = 10.0;
-  int angles = 360, points = 11;
-  bool json = false;
-};
 
 // Angles of one electrical turn, as many degrees as are asked for.
 std::vector<MachinePoint> turn(const StaticStudy& study, const MachineRequest& request, double q, double d) {
@@ -63,13 +52,10 @@ void write_inductances(const StaticStudy& study, const MachineRequest& request) 
   write_file(request.inductances, machine_csv(header, rows));
 }
 
-struct TorqueSummary {
-  double mean = 0.0, lowest = 0.0, highest = 0.0;
-};
-TorqueSummary study_torque(const StaticStudy& study, const MachineRequest& request) {
+TorqueSummary study_torque(const StaticStudy& study, const MachineRequest& request,
+                           std::vector<std::vector<double>>& rows) {
   const auto points = turn(study, request, request.i_q, request.i_d);
   const auto answers = study.at(points, false);
-  std::vector<std::vector<double>> rows;
   TorqueSummary summary{0.0, answers[0].torque, answers[0].torque};
   for (std::size_t k = 0; k < points.size(); ++k) {
     rows.push_back({points[k].angle * study.pole_pairs(), answers[k].torque});
@@ -81,10 +67,10 @@ TorqueSummary study_torque(const StaticStudy& study, const MachineRequest& reque
   return summary;
 }
 
-std::vector<double> study_open_circuit(const StaticStudy& study, const MachineRequest& request) {
+std::vector<double> study_open_circuit(const StaticStudy& study, const MachineRequest& request,
+                                       std::vector<std::vector<double>>& rows) {
   const auto points = turn(study, request, 0.0, 0.0);
   const auto answers = study.at(points, true);
-  std::vector<std::vector<double>> rows;
   std::vector<double> lambda;
   for (std::size_t k = 0; k < points.size(); ++k) {
     lambda.push_back(answers[k].lambda[0]);
@@ -98,7 +84,7 @@ std::vector<double> study_open_circuit(const StaticStudy& study, const MachineRe
 
 // On a grid of currents from -largest to largest: what machines.synchronous_table reads. Means over a sixth
 // of an electrical period, after which a balanced winding looks the same again with its phases exchanged.
-void write_flux_map(const StaticStudy& study, const MachineRequest& request) {
+std::vector<std::vector<double>> write_flux_map(const StaticStudy& study, const MachineRequest& request) {
   const Machine& machine = study.machine();
   const double span = 2 * std::numbers::pi / (3 * machine.poles);
   const int angles = std::max(12, 10 * machine.slots / (3 * machine.poles));
@@ -128,57 +114,7 @@ void write_flux_map(const StaticStudy& study, const MachineRequest& request) {
   }
   write_file(request.flux_map,
              machine_csv({"i_d [A]", "i_q [A]", "lambda_d [Wb]", "lambda_q [Wb]", "T_e [N m]"}, rows));
-}
-
-struct MachineFindings {
-  AxisInductances axes;
-  TorqueSummary torque;
-  std::vector<double> harmonics;
-  CrossSection section;
-};
-
-void show_machine(const StaticStudy& study, const MachineRequest& request, const MachineFindings& found) {
-  const AxisInductances& x = found.axes;
-  TextTable numbers{{"quantity", "value", "unit"}, {}};
-  const auto add = [&](const std::string& name, double value, const char* unit) {
-    numbers.rows.push_back({name, brief_number(value, 6), unit});
-  };
-  add("L_ls, zero sequence", 1e3 * x.L_ls, "mH");
-  add("L_mq", 1e3 * x.L_mq, "mH");
-  add("L_md", 1e3 * x.L_md, "mH");
-  if (study.machine().wound_field() && request.field != 0.0) {
-    add("lambda_d/i_f", 1e3 * x.field_linkage, "mWb/A");
-    add("N_f/N_s", x.turns_ratio(), "");
-  }
-  add("torque, mean", found.torque.mean, "N m");
-  add("torque, lowest", found.torque.lowest, "N m");
-  add("torque, highest", found.torque.highest, "N m");
-  add("largest flux density: teeth", found.section.tooth, "T");
-  add("stator yoke", found.section.yoke, "T");
-  add("poles", found.section.pole, "T");
-  fmt::print("{}\n", to_text(numbers));
-  TextTable waves{{"harmonic", "lambda_a [mWb]"}, {}};
-  for (std::size_t h = 1; h < found.harmonics.size(); h += 2)
-    waves.rows.push_back({std::to_string(h), brief_number(1e3 * found.harmonics[h], 4)});
-  const std::string field =
-      study.machine().wound_field() ? fmt::format(", field {} A", brief_number(request.field)) : "";
-  fmt::print("open circuit{}\n{}", field, to_text(waves));
-}
-
-void show_machine_json(const MachineRequest& request, const MachineFindings& found) {
-  const AxisInductances& x = found.axes;
-  const nlohmann::json all{
-      {"field_current", request.field},
-      {"L_ls", x.L_ls},
-      {"L_mq", x.L_mq},
-      {"L_md", x.L_md},
-      {"field_linkage", x.field_linkage},
-      {"torque",
-       {{"mean", found.torque.mean}, {"lowest", found.torque.lowest}, {"highest", found.torque.highest}}},
-      {"harmonics", found.harmonics},
-      {"flux_density",
-       {{"tooth", found.section.tooth}, {"yoke", found.section.yoke}, {"pole", found.section.pole}}}};
-  fmt::print("{}\n", all.dump(2));
+  return rows;
 }
 
 void run_machine(const MachineRequest& request) {
@@ -187,23 +123,28 @@ void run_machine(const MachineRequest& request) {
         std::pair{"--open-circuit", &request.open_circuit}, std::pair{"--flux-map", &request.flux_map}})
     if (!file->empty()) check_writable({tellegen_machine, option}, *file, {".csv"});
   if (!request.picture.empty()) check_writable({tellegen_machine, "--picture"}, request.picture, {".svg"});
+  check_study_report(tellegen_machine, request.report, request.file);
   ReadOptions options;
   for (const std::string& text : request.set)
     options.overrides.push_back(read_assignment({tellegen_machine, "--set"}, text));
+  const double speed = request.speed.empty() ? 0.0 : read_speed({tellegen_machine, "--speed"}, request.speed);
   const StaticStudy study(request.file, options);
   MachineFindings found;
+  if (speed > 0.0)
+    found.iron = iron_loss(study, speed, request.i_q, request.i_d, request.field, request.angles);
   found.axes = axis_inductances(study, request.field);
-  found.torque = study_torque(study, request);
-  found.harmonics = study_open_circuit(study, request);
+  found.torque = study_torque(study, request, found.torque_rows);
+  found.harmonics = study_open_circuit(study, request, found.open_circuit_rows);
   found.section = cross_section(
       study, {request.angle, study.currents(request.angle, request.i_q, request.i_d, 0.0, request.field)});
   if (!request.inductances.empty()) write_inductances(study, request);
-  if (!request.flux_map.empty()) write_flux_map(study, request);
+  if (!request.flux_map.empty()) found.map_rows = write_flux_map(study, request);
   if (!request.picture.empty()) write_file(request.picture, found.section.svg);
+  if (!request.report.report.empty()) write_machine_report(study, request, found);
   if (request.json)
-    show_machine_json(request, found);
+    fmt::print("{}\n", machine_json(request, found).dump(2));
   else
-    show_machine(study, request, found);
+    fmt::print("{}", machine_text(study.machine(), request, found));
 }
 
 }  // namespace
@@ -214,6 +155,8 @@ void add_machine(CLI::App& command) {
   command.add_option("--field", request->field, "field current, A (1)");
   command.add_option("--iq", request->i_q, "stator current along q, A (0)");
   command.add_option("--id", request->i_d, "stator current along d, A (0)");
+  command.add_option("--speed", request->speed, "estimate iron losses at this speed: 1500rpm")
+      ->type_name("SPEED");
   command.add_option("--angles", request->angles, "points of an electrical turn (360)")
       ->check(CLI::Range(8, 100'000));
   command.add_option("--inductances", request->inductances,
@@ -230,6 +173,7 @@ void add_machine(CLI::App& command) {
   command.add_option("--picture", request->picture, "draw the cross-section coloured by flux density, SVG");
   command.add_option("--angle", request->angle, "of the rotor in the picture, rad (0)");
   command.add_option("--set", request->set, "replace a parameter: name=value")->allow_extra_args(false);
+  add_study_report_options(command, request->report);
   command.add_flag("--json", request->json, "print everything as JSON");
   command.callback([request] { run_machine(*request); });
 }

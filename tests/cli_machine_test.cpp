@@ -69,6 +69,93 @@ TEST(Machine, a_flux_map_is_odd_in_the_current_along_q) {
   fs::remove(file);
 }
 
+// Steady at a point of the map: the kind that reads the table draws the currents for which it was computed,
+// and its torque from currents and flux linkages is the one that the network's gaps gave.
+TEST(Machine, a_flux_map_is_read_as_a_machine) {
+  const fs::path folder = fs::path(testing::TempDir()) / "tellegen-flux-map";
+  fs::create_directories(folder);
+  const Ran ran =
+      run_program({"machine", in_models("wrsm-mec/m19.toml"), "--angles", "8", "--flux-map",
+                   (folder / "map.csv").string(), "--points", "5", "--largest", "10", "--field", "1"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  std::string header;
+  const auto rows = rows_of_csv(folder / "map.csv", header);
+  for (const auto& row : rows) {
+    if (row[0] != -5.0 || row[1] != 5.0) continue;
+    const double r = 0.1729, w = 200.0, i_d = row[0], i_q = row[1], v_d = r * i_d - w * row[3],
+                 v_q = r * i_q + w * row[2];
+    std::ostringstream model;
+    model.precision(15);
+    model << "[parameters]\nv_q = " << v_q << "\nv_d = " << v_d << R"toml(
+[components]
+m  = { kind = "machines.synchronous_table", a = "a", b = "b", c = "c", n = "datum", r = "shaft", frame = "datum", poles = 4, r_s = 0.1729, L_0 = "0.8 mH", map_d = { table = "map.csv", x = ["i_d", "i_q"], column = "lambda_d" }, map_q = { table = "map.csv", x = ["i_d", "i_q"], column = "lambda_q" } }
+sa = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "a_of(v_q, v_d, 0, m.theta)" }
+sb = { kind = "electrical.voltage_source", p = "b", n = "datum", V = "b_of(v_q, v_d, 0, m.theta)" }
+sc = { kind = "electrical.voltage_source", p = "c", n = "datum", V = "c_of(v_q, v_d, 0, m.theta)" }
+d  = { kind = "rotational.speed_source", p = "shaft", n = "datum", w = 100 }
+[outputs]
+i_d = "m.i_d"
+i_q = "m.i_q"
+T_e = "m.T_e"
+[simulation]
+stop   = "0.5 s"
+step   = "0.2 ms"
+method = "tr"
+)toml";
+    std::ofstream(folder / "table.toml") << model.str();
+    const Ran run = run_program(
+        {"simulate", (folder / "table.toml").string(), "--output", (folder / "run.csv").string()});
+    ASSERT_EQ(run.code, 0) << run.err;
+    const auto last = rows_of_csv(folder / "run.csv", header).back();
+    EXPECT_NEAR(last[1], i_d, 1e-4);
+    EXPECT_NEAR(last[2], i_q, 1e-4);
+    EXPECT_NEAR(last[3], 3.0 * (row[2] * i_q - row[3] * i_d), 1e-4);
+    EXPECT_NEAR(last[3], row[4], 0.03 * std::abs(row[4]));
+    fs::remove_all(folder);
+    return;
+  }
+  FAIL() << "the map has no such row";
+}
+
+TEST(Machine, iron_losses_at_a_speed) {
+  const std::vector<std::string> machine{
+      "machine", in_models("wrsm-mec/m19.toml"), "--angles", "36", "--field", "3"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), machine.begin(), machine.end());
+    return run_program(more);
+  };
+  const Ran ran = with({"--speed", "1800rpm", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json iron = json::parse(ran.out).at("iron_loss");
+  EXPECT_NEAR(iron.at("frequency").get<double>(), 60.0, 1e-9);
+  double sum = 0.0;
+  for (const json& region : iron.at("regions")) sum += region.at("loss").at("total").get<double>();
+  EXPECT_NEAR(iron.at("loss").at("total").get<double>(), sum, 1e-9 * sum);
+  EXPECT_GT(sum, 1.0);
+  const Ran text = with({"--speed", "188.5"});
+  EXPECT_NE(text.out.find("stator teeth"), std::string::npos) << text.out;
+  EXPECT_EQ(with({"--speed", "12 kg"}).code, 2);
+  EXPECT_EQ(with({"--speed", "-5"}).code, 2);
+  const Ran none = run_program({"machine", in_models("motor-mec/model.toml"), "--speed", "100"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("material 'iron' has no 'loss'"), std::string::npos) << none.err;
+}
+
+TEST(Machine, a_report_has_section_curves_maps_and_losses) {
+  const fs::path folder = fs::path(testing::TempDir()) / "tellegen-machine-report";
+  fs::create_directories(folder);
+  const Ran ran = run_program({"machine", in_models("wrsm-mec/m19.toml"), "--angles", "12", "--flux-map",
+                               (folder / "map.csv").string(), "--points", "3", "--speed", "1800rpm",
+                               "--report", (folder / "report.html").string()});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  std::ifstream file(folder / "report.html");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  for (const char* part : {"<polygon", "torque [N m]", "lambda_d [mWb]", "stator teeth", "iron losses at"})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  EXPECT_EQ(run_program({"machine", in_models("wrsm-mec/m19.toml"), "--title", "x"}).code, 2);
+  fs::remove_all(folder);
+}
+
 TEST(Machine, wrong_requests_are_explained) {
   const Ran none = run_program({"machine", in_models("rlc/model.toml")});
   EXPECT_EQ(none.code, 2);
@@ -131,6 +218,113 @@ TEST(Response, with_a_record_over_time) {
   ASSERT_EQ(b.size(), 6u);
   for (std::size_t k = 0; k < 6; ++k)
     EXPECT_LT(b.at(k).at("relative").get<double>(), 1.001 * a.at(k).at("relative").get<double>());
+}
+
+// calibrate and identify: two records of the same readings are worth as much as one with half of the
+// variance.
+TEST(Records, of_two_runs) {
+  const std::string model = in_models("identification/dc-machine.toml"),
+                    data = in_models("identification/dc-machine.csv");
+  for (const std::string command : {"identify", "calibrate"}) {
+    const Ran one = run_program({command, model, "--data", data, "--json"}),
+              two = run_program({command, model, "--data", data, "--record", data, "--json"});
+    ASSERT_EQ(one.code, 0) << one.err;
+    ASSERT_EQ(two.code, 0) << two.err;
+    const auto fit = [&](const Ran& ran) {
+      const json all = json::parse(ran.out);
+      return (command == "identify" ? all.at("fit") : all.at("stages").at(0)).at("parameters");
+    };
+    EXPECT_EQ(json::parse(two.out).at("records"), 2);
+    for (std::size_t k = 0; k < 5; ++k)
+      EXPECT_NEAR(fit(two).at(k).at("relative").get<double>() / fit(one).at(k).at("relative").get<double>(),
+                  std::sqrt(0.5), 2e-3);
+  }
+  const Ran without = run_program({"calibrate", model, "--record", data});
+  EXPECT_EQ(without.code, 2);
+  const Ran window =
+      run_program({"calibrate", model, "--data", data, "--record", data, "--window", "0.1s:0.2s"});
+  EXPECT_EQ(window.code, 2);
+  EXPECT_NE(window.err.find("T402"), std::string::npos) << window.err;
+  const Ran nothing = run_program(
+      {"identify", model, "--data", data, "--record", in_models("identification/cell-impedance.csv")});
+  EXPECT_EQ(nothing.code, 2);
+  EXPECT_NE(nothing.err.find("T591: no column for sensor 'i'"), std::string::npos) << nothing.err;
+  // Only the current counts, and the second record has none.
+  const fs::path file = fs::path(testing::TempDir()) / "tellegen-speed-only.csv";
+  std::ofstream(file) << "t [s],w [rad/s],u [V]\n0,0,12\n0.001,1,12\n0.002,2,12\n";
+  const Ran other =
+      run_program({"identify", model, "--data", data, "--record", file.string(), "--sensors", "i"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("T603"), std::string::npos) << other.err;
+  fs::remove(file);
+}
+
+// The start-up of the worked model, changed as a mistake would: `change` gets the cells of a row.
+template <class Change>
+Ran identify_changed(const fs::path& folder, const std::string& model, Change change) {
+  std::ifstream in(in_models("identification/start-up.csv"));
+  std::ofstream out(folder / "data.csv");
+  std::string line;
+  std::getline(in, line);
+  out << line << "\n";
+  while (std::getline(in, line)) {
+    std::istringstream cells(line);
+    std::vector<std::string> row;
+    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
+    if (!change(row)) continue;
+    for (std::size_t k = 0; k < row.size(); ++k) out << (k == 0 ? "" : ",") << row[k];
+    out << "\n";
+  }
+  out.close();
+  return run_program({"identify", model, "--data", (folder / "data.csv").string(), "--output",
+                      (folder / "out.toml").string()});
+}
+
+TEST(Identify, wrong_data_are_explained_and_nothing_is_written) {
+  const fs::path folder = fs::path(testing::TempDir()) / "tellegen-wrong-data";
+  fs::create_directories(folder);
+  const std::string model = in_models("identification/model.toml");
+  const auto has = [&](const Ran& ran, const char* part) {
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_NE(ran.err.find(part), std::string::npos) << ran.err;
+    EXPECT_FALSE(fs::exists(folder / "out.toml"));
+  };
+  has(identify_changed(folder, model,
+                       [](std::vector<std::string>& row) {
+                         std::swap(row[3], row[4]);
+                         return true;
+                       }),
+      "'iqs' and 'ids' are exchanged");
+  // Constant speed alone: the last 50 ms.
+  has(identify_changed(folder, model,
+                       [](std::vector<std::string>& row) {
+                         const double t = std::stod(row[0]) - 0.2;
+                         row[0] = std::to_string(t);
+                         return t > -1e-9;
+                       }),
+      "the record does not begin where the model does");
+  // Six poles for four, where the shaft's speed is read.
+  std::ifstream file(model);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"poles   = 4", "poles   = 6"}, {"\"motor.w_r\"", "\"shaft.w\""}})
+    text.replace(text.find(from), from.size(), to);
+  std::ofstream(folder / "poles.toml") << text;
+  has(identify_changed(folder, (folder / "poles.toml").string(),
+                       [](std::vector<std::string>& row) {
+                         row[5] = std::to_string(std::stod(row[5]) / 2);
+                         return true;
+                       }),
+      "signs and poles");
+  // Of 0.3 % of the rows nothing can be known.
+  int k = 0;
+  const Ran lost = identify_changed(folder, model, [&](std::vector<std::string>& row) {
+    if (k++ % 300 != 0) row[3] = row[4] = row[5] = "nan";
+    return true;
+  });
+  EXPECT_NE(lost.code, 0) << lost.out;
+  EXPECT_FALSE(fs::exists(folder / "out.toml"));
+  fs::remove_all(folder);
 }
 
 TEST(Response, wrong_requests_are_explained) {

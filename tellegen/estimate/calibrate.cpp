@@ -75,14 +75,20 @@ class Stage {
       : model_(model),
         options_(options),
         variables_(std::move(variables)),
-        record_(part_of(record, stage)),
-        noise_(noise_of()),
         smooth_(smooth_rows(model_, indices())) {
+    add_part(record, stage, model);
+    for (const Record& more : options.more_records) {
+      Record moved = more;
+      moved.start = 0.0;  // its run begins with it
+      add_part(moved, stage, more.start != 0.0 ? with_time_origin(model, more.start) : model);
+    }
+    noise_ = noise_of();
     for (const ResponseData& data : options.responses)
       responses_.emplace_back(model_, data.of, data.by, indices());
     count_readings(stage);
-    if (record_.steps > 0 && !record_.sensors.empty())
-      run_.emplace(model_, record_, indices(), options.integration);
+    for (Part& part : parts_)
+      if (part.record.steps > 0 && !part.record.sensors.empty())
+        part.run.emplace(part.model, part.record, indices(), options.integration);
   }
 
   StageResult search() {
@@ -98,7 +104,8 @@ class Stage {
     refine(searches[result.best]);
     weigh_by_residuals(searches[result.best]);
     const SquaresSearch& best = searches[result.best];
-    result.method = run_ ? fmt::format("{}, steps of {:g} s", run_->method(), run_->step()) : "linearised";
+    const auto& run = parts_.front().run;
+    result.method = run ? fmt::format("{}, steps of {:g} s", run->method(), run->step()) : "linearised";
     for (const SquaresSearch& s : searches) result.starts.push_back(told(s));
     if (best.path.empty()) {
       result.failure = best.stopped;
@@ -122,41 +129,53 @@ class Stage {
     return found;
   }
 
+  // A record, and the run that is compared with it.
+  struct Part {
+    Model model;
+    Record record;
+    std::int64_t first = 0;        // row of the window
+    std::optional<SensorRun> run;  // empty: there is no record
+    std::size_t width() const { return record.sensors.size(); }
+  };
+
   // The sensors of the stage, and the rows until its window ends: the run begins where the record does.
-  Record part_of(const Record& record, const CalibrationStage& stage) {
-    Record part = record;
+  void add_part(const Record& record, const CalibrationStage& stage, const Model& model) {
+    Part& added = parts_.emplace_back(Part{model, record, 0, std::nullopt});
+    Record& part = added.record;
     std::vector<std::size_t> chosen;
     for (std::size_t s = 0; s < record.sensors.size(); ++s)
       if (stage.sensors.empty() ||
           std::find(stage.sensors.begin(), stage.sensors.end(), record.sensors[s]) != stage.sensors.end())
         chosen.push_back(s);
     const double slack = 1e-6 * record.step;
-    first_ = 0;
     if (stage.to)
       while (part.steps > 0 && record.time(part.steps - 1) > *stage.to + slack) --part.steps;
     if (stage.from)
-      while (first_ < part.steps && record.time(first_) < *stage.from - slack) ++first_;
+      while (added.first < part.steps && record.time(added.first) < *stage.from - slack) ++added.first;
     part.sensors.clear();
     for (std::size_t s : chosen) part.sensors.push_back(record.sensors[s]);
     part.readings.clear();
     for (std::int64_t row = 0; row < part.steps; ++row)
-      for (std::size_t s : chosen) part.readings.push_back(row < first_ ? no_number : record.reading(row, s));
+      for (std::size_t s : chosen)
+        part.readings.push_back(row < added.first ? no_number : record.reading(row, s));
     part.given.resize(static_cast<std::size_t>(part.steps) * record.inputs.size());
     part.arrivals.clear();
     part.counts.clear();
-    return part;
   }
 
+  const Record& record() const { return parts_.front().record; }
+
   std::vector<double> noise_of() const {
-    check_noise(model_, record_.sensors);
+    check_noise(model_, record().sensors);
     std::vector<double> noise;
-    for (int s : record_.sensors) noise.push_back(*model_.outputs[s].noise);
+    for (int s : record().sensors) noise.push_back(*model_.outputs[s].noise);
     return noise;
   }
 
   void count_readings(const CalibrationStage& stage) {
-    readings_ = std::count_if(record_.readings.begin(), record_.readings.end(),
-                              [](double r) { return !std::isnan(r); });
+    for (const Part& part : parts_)
+      readings_ += std::count_if(part.record.readings.begin(), part.record.readings.end(),
+                                 [](double r) { return !std::isnan(r); });
     for (const ResponseData& data : options_.responses)
       readings_ += 2 * static_cast<std::int64_t>(data.values.size());
     const auto wrong = [&](std::string code, std::string message, std::vector<std::string> details) {
@@ -168,7 +187,7 @@ class Stage {
       std::vector<std::string> details;
       if (stage.from || stage.to)
         details.push_back(fmt::format("the window goes from {:g} s to {:g} s",
-                                      stage.from.value_or(record_.start), stage.to.value_or(infinity)));
+                                      stage.from.value_or(record().start), stage.to.value_or(infinity)));
       wrong("T603", "there is no reading to calibrate with", details);
     }
     if (readings_ < static_cast<std::int64_t>(variables_.size()))
@@ -198,25 +217,10 @@ class Stage {
     const auto n = static_cast<Eigen::Index>(variables_.size());
     SquaresPoint point{0.0, Eigen::VectorXd::Zero(n), Eigen::MatrixXd::Zero(n, n), ""};
     const std::vector<double> now = numbers(x);
-    const SensorSlopes run = run_ ? run_->at(now) : SensorSlopes();
-    point.failure = run.failure;
-    if (!run.failure.empty()) return point;
-    Eigen::VectorXd slope(n), inner(n);
+    Eigen::VectorXd inner(n);
     for (Eigen::Index k = 0; k < n; ++k) inner[k] = value_slope(variables_[k].coordinate, x[k]);
-    const std::size_t width = record_.sensors.size();
-    for (std::int64_t row = first_; run_ && row < record_.steps; ++row)
-      for (std::size_t s = 0; s < width; ++s) {
-        const double reading = record_.reading(row, s);
-        if (std::isnan(reading)) continue;
-        const std::size_t i = static_cast<std::size_t>(row) * width + s;
-        const double residual = (run.values[i] - reading) / noise_[s];
-        for (Eigen::Index k = 0; k < n; ++k)
-          slope[k] = run.slopes[i * variables_.size() + static_cast<std::size_t>(k)] * inner[k] / noise_[s];
-        const double w = weight(residual);
-        point.cost += loss(residual);
-        point.gradient.noalias() += w * residual * slope;
-        point.normal.selfadjointView<Eigen::Lower>().rankUpdate(slope, w);
-      }
+    for (Part& part : parts_)
+      if (part.run && !add_readings(part, now, inner, point)) return point;
     if (!add_responses(now, inner, point)) return point;
     point.normal.triangularView<Eigen::StrictlyUpper>() = point.normal.transpose();
     if (options_.prior)
@@ -231,6 +235,29 @@ class Stage {
     if (!std::isfinite(point.cost) || !point.gradient.allFinite() || !point.normal.allFinite())
       point.failure = "the derivatives of the readings are not finite";
     return point;
+  }
+
+  bool add_readings(Part& part, const std::vector<double>& now, const Eigen::VectorXd& inner,
+                    SquaresPoint& point) {
+    const SensorSlopes run = part.run->at(now);
+    point.failure = run.failure;
+    if (!run.failure.empty()) return false;
+    const Eigen::Index n = inner.size();
+    Eigen::VectorXd slope(n);
+    for (std::int64_t row = part.first; row < part.record.steps; ++row)
+      for (std::size_t s = 0; s < part.width(); ++s) {
+        const double reading = part.record.reading(row, s);
+        if (std::isnan(reading)) continue;
+        const std::size_t i = static_cast<std::size_t>(row) * part.width() + s;
+        const double residual = (run.values[i] - reading) / noise_[s];
+        for (Eigen::Index k = 0; k < n; ++k)
+          slope[k] = run.slopes[i * variables_.size() + static_cast<std::size_t>(k)] * inner[k] / noise_[s];
+        const double w = weight(residual);
+        point.cost += loss(residual);
+        point.gradient.noalias() += w * residual * slope;
+        point.normal.selfadjointView<Eigen::Lower>().rankUpdate(slope, w);
+      }
+    return true;
   }
 
   // Both parts of every point of a response are readings.
@@ -319,19 +346,24 @@ class Stage {
   // The steps were chosen at the start. Where the numbers found need shorter ones, the search goes on with
   // them.
   void refine(SquaresSearch& best) {
-    if (!run_ || !best.converged || !options_.integration.method.empty()) return;
+    if (!best.converged || !options_.integration.method.empty()) return;
     const std::vector<double> now = numbers(best.x);
     const bool near = std::equal(now.begin(), now.end(), variables_.begin(), [](double n, const Variable& v) {
       return std::abs(n - v.start) <= 0.2 * std::abs(v.start);  // what error is left is as negligible there
     });
     if (near) return;
-    Model found = model_;
-    set_parameters(found, indices(), now);
-    SensorRun there(found, record_, indices(), options_.integration);
-    if (there.method() == run_->method() && there.step() >= run_->step()) return;
-    if (!there.at(now).failure.empty()) return;
-    run_.emplace(std::move(there));
-    go_on(best);
+    bool changed = false;
+    for (Part& part : parts_) {
+      if (!part.run) continue;
+      Model found = part.model;
+      set_parameters(found, indices(), now);
+      SensorRun there(found, part.record, indices(), options_.integration);
+      if (there.method() == part.run->method() && there.step() >= part.run->step()) continue;
+      if (!there.at(now).failure.empty()) continue;
+      part.run.emplace(std::move(there));
+      changed = true;
+    }
+    if (changed) go_on(best);
   }
 
   void go_on(SquaresSearch& best) {
@@ -344,21 +376,25 @@ class Stage {
 
   // Noise that nobody knows: the residuals of the fit, with which it is fitted again.
   void weigh_by_residuals(SquaresSearch& best) {
-    if (!run_ || options_.noise_unknown.empty() || !best.converged) return;
+    if (!parts_.front().run || options_.noise_unknown.empty() || !best.converged) return;
     for (int pass = 0; pass < 3; ++pass) {
-      const SensorSlopes run = run_->at(numbers(best.x));
-      if (!run.failure.empty()) return;
+      std::vector<double> sums(noise_.size(), 0.0), counts(noise_.size(), 0.0);
+      for (Part& part : parts_) {
+        if (!part.run) continue;
+        const SensorSlopes run = part.run->at(numbers(best.x));
+        if (!run.failure.empty()) return;
+        for (std::int64_t row = part.first; row < part.record.steps; ++row)
+          for (std::size_t s = 0; s < part.width(); ++s) {
+            const double residual =
+                part.record.reading(row, s) - run.values[static_cast<std::size_t>(row) * part.width() + s];
+            if (!std::isnan(residual)) sums[s] += residual * residual, counts[s] += 1.0;
+          }
+      }
       double largest = 0.0;
       for (std::size_t s = 0; s < noise_.size(); ++s) {
         const auto& unknown = options_.noise_unknown;
-        if (std::find(unknown.begin(), unknown.end(), record_.sensors[s]) == unknown.end()) continue;
-        double sum = 0.0, count = 0.0;
-        for (std::int64_t row = first_; row < record_.steps; ++row) {
-          const double residual =
-              record_.reading(row, s) - run.values[static_cast<std::size_t>(row) * noise_.size() + s];
-          if (!std::isnan(residual)) sum += residual * residual, count += 1.0;
-        }
-        const double found = std::sqrt(sum / std::max(1.0, count));
+        if (std::find(unknown.begin(), unknown.end(), record().sensors[s]) == unknown.end()) continue;
+        const double found = std::sqrt(sums[s] / std::max(1.0, counts[s]));
         if (!(found > 0.0)) continue;
         largest = std::max(largest, std::abs(found / noise_[s] - 1.0));
         noise_[s] = found;
@@ -491,39 +527,46 @@ class Stage {
   }
 
   bool tell_residuals(const SquaresSearch& best, StageResult& result) {
-    const SensorSlopes run = run_ ? run_->at(numbers(best.x)) : SensorSlopes();
-    result.failure = run.failure;
-    if (!run.failure.empty()) return false;
-    const std::size_t width = record_.sensors.size();
     double total = 0.0;
-    for (std::size_t s = 0; run_ && s < width; ++s) {
-      SensorStatistics statistics;
-      statistics.name = model_.outputs[record_.sensors[s]].name;
-      std::vector<double> residuals;  // NaN where there is no reading
-      double sum = 0.0, squares = 0.0;
-      for (std::int64_t row = first_; row < record_.steps; ++row) {
-        const double residual =
-            (record_.reading(row, s) - run.values[static_cast<std::size_t>(row) * width + s]) / noise_[s];
-        residuals.push_back(residual);
-        if (std::isnan(residual)) {
-          ++statistics.missing;
-          continue;
-        }
-        ++statistics.used;
-        sum += residual;
-        squares += weight(residual) * residual * residual;
-      }
-      const double count = std::max(1.0, static_cast<double>(statistics.used));
-      statistics.mean = sum / count;
-      statistics.variance = squares / count;
-      statistics.whiteness = whiteness(residuals);
-      total += squares;
-      result.residual_rms.push_back(noise_[s] * std::sqrt(statistics.variance));
-      result.sensors.push_back(statistics);
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      if (!parts_[p].run) continue;
+      const SensorSlopes run = parts_[p].run->at(numbers(best.x));
+      result.failure = run.failure;
+      if (!run.failure.empty()) return false;
+      for (std::size_t s = 0; s < parts_[p].width(); ++s) total += tell_sensor(p, s, run, result);
     }
     for (std::size_t r = 0; r < responses_.size(); ++r) total += tell_response(r, numbers(best.x), result);
     result.chi_square = total / freedom();
     return true;
+  }
+
+  double tell_sensor(std::size_t p, std::size_t s, const SensorSlopes& run, StageResult& result) {
+    const Part& part = parts_[p];
+    SensorStatistics statistics;
+    statistics.name = model_.outputs[part.record.sensors[s]].name;
+    if (p > 0) statistics.name += fmt::format(", record {}", p + 1);
+    std::vector<double> residuals;  // NaN where there is no reading
+    double sum = 0.0, squares = 0.0;
+    for (std::int64_t row = part.first; row < part.record.steps; ++row) {
+      const double residual =
+          (part.record.reading(row, s) - run.values[static_cast<std::size_t>(row) * part.width() + s]) /
+          noise_[s];
+      residuals.push_back(residual);
+      if (std::isnan(residual)) {
+        ++statistics.missing;
+        continue;
+      }
+      ++statistics.used;
+      sum += residual;
+      squares += weight(residual) * residual * residual;
+    }
+    const double count = std::max(1.0, static_cast<double>(statistics.used));
+    statistics.mean = sum / count;
+    statistics.variance = squares / count;
+    statistics.whiteness = whiteness(residuals);
+    result.residual_rms.push_back(noise_[s] * std::sqrt(statistics.variance));
+    result.sensors.push_back(statistics);
+    return squares;
   }
 
   // Squared residuals over their noise. They are white if neighbours in frequency have nothing in common.
@@ -617,11 +660,9 @@ class Stage {
   const Model& model_;
   const CalibrationOptions& options_;
   std::vector<Variable> variables_;
-  std::int64_t first_ = 0;  // row of the window
-  Record record_;
-  std::vector<double> noise_;
+  std::vector<Part> parts_;    // the record, then others
+  std::vector<double> noise_;  // per sensor
   std::vector<SmoothRow> smooth_;
-  std::optional<SensorRun> run_;  // empty: there is no record
   std::vector<FrequencyResponse> responses_;
   std::int64_t readings_ = 0;
   std::vector<double> deviations_;  // at the best point

@@ -46,6 +46,9 @@ struct CalibrationOptions {
   // Measured responses over frequency, beside the record or in its place (a record without rows): the real
   // and the imaginary part of each point count as readings, in every stage.
   std::vector<ResponseData> responses;
+  // Records of other runs of the same thing, with the record's sensors: each begins anew with the model's
+  // initial values, at its own time. They count in every stage.
+  std::vector<Record> more_records;
   SimulationOptions integration;
   std::function<void(const std::string& what)> progress;
 };

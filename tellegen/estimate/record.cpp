@@ -440,4 +440,34 @@ bool is_held(const Model& model, std::string_view input) {
   });
 }
 
+Record with_sensors(const Record& record, const std::vector<int>& sensors) {
+  Record result = record;
+  result.sensors = sensors;
+  result.readings.clear();
+  result.arrivals.clear();
+  result.counts.assign(record.counts.empty() ? 0 : sensors.size(), {});
+  std::vector<std::ptrdiff_t> from;  // -1: it has none
+  for (int s : sensors) {
+    const auto found = std::find(record.sensors.begin(), record.sensors.end(), s);
+    from.push_back(found == record.sensors.end() ? -1 : found - record.sensors.begin());
+  }
+  for (std::size_t s = 0; s < result.counts.size(); ++s) {
+    if (from[s] >= 0)
+      result.counts[s] = record.counts[static_cast<std::size_t>(from[s])];
+    else
+      result.counts[s].missing = record.steps;
+  }
+  for (std::int64_t row = 0; row < record.steps; ++row)
+    for (const std::ptrdiff_t s : from) {
+      result.readings.push_back(s < 0 ? std::numeric_limits<double>::quiet_NaN()
+                                      : record.reading(row, static_cast<std::size_t>(s)));
+      if (!record.arrivals.empty())
+        result.arrivals.push_back(
+            s < 0 ? row
+                  : record.arrivals[static_cast<std::size_t>(row) * record.sensors.size() +
+                                    static_cast<std::size_t>(s)]);
+    }
+  return result;
+}
+
 }  // namespace tellegen

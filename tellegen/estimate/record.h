@@ -70,6 +70,9 @@ RecordOptions record_options(const Model& model);  // as [estimate] says
 // and after its last row it keeps its value. Parameters that the data give are interpolated.
 Record read_record(const Model& model, const DataSource& source, const RecordOptions& options);
 
+// The same with these sensors; one that it does not have has no reading.
+Record with_sensors(const Record& record, const std::vector<int>& sensors);
+
 // The file that read_record() reads as the same record: rows in the order in which they become known, with a
 // column "arrival" where some are late. Whole or not at all; throws std::runtime_error.
 void write_record(const std::filesystem::path& file, const Model& model, const Record& record);

@@ -236,25 +236,25 @@ void SensorRun::choose_steps(const Record& record) {
 bool SensorRun::reduce(const Agree& close, const std::vector<double>& coarse,
                        const std::vector<double>& fine) {
   std::vector<Expr> outputs;
-  std::vector<double> numbers, before, values, slopes;
+  std::vector<double> numbers, before, values;
   for (int s : sensors_) outputs.push_back(model_.outputs[s].value);
   for (int p : parameters_) numbers.push_back(model_.parameters[p].number);
-  std::unique_ptr<ReducedRun> last;
-  for (int steps = 1; steps <= 32; steps *= 2) {
+  for (int steps = 2; steps <= 32; steps *= 2) {
     std::unique_ptr<ReducedRun> run =
         ReducedRun::build(model_, parameters_, outputs, simulation_.sample, first_ + steps_, steps);
     if (!run) return false;
-    if (!run->run(numbers, values, slopes)) {
+    if (steps == 2 && !run->values(numbers, true, before)) before.clear();
+    if (!run->values(numbers, false, values)) {
       before.clear();
       continue;
     }
-    if (last && close(before, values)) {
+    if (!before.empty() && close(before, values)) {
       if (!close(before, fine) && !nearer(before, fine, coarse)) return false;
-      reduced_ = std::move(last);
+      run->use_coarse_steps();
+      reduced_ = std::move(run);
       reduced_step_ = simulation_.sample / (steps / 2);
       return true;
     }
-    last = std::move(run);
     before = values;
   }
   return false;

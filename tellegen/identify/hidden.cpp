@@ -272,7 +272,7 @@ struct Rest {
     std::vector<Expr> kept;
     for (Expr e : positive)
       if (const Expr rest = substitute(e, known); !rest.is_number()) kept.push_back(rest);
-    const RelationSearch search = search_relations(relations, open_negative, kept);
+    const RelationSearch search = search_relations({&relations, 1}, open_negative, kept);
     if (!search.missing.empty()) return {};
     result.left_out = relations.left_out;
     result.search.regressions += search.regressions;
@@ -317,7 +317,7 @@ std::optional<HiddenVariable> search_hidden(const Model& model, const Record& re
     std::vector<Expr> kept_positive;
     for (Expr e : positive)
       if (in_crossed(e)) kept_positive.push_back(e);
-    const RelationSearch first = search_relations(crossed, may_be_negative, kept_positive);
+    const RelationSearch first = search_relations({&crossed, 1}, may_be_negative, kept_positive);
     HiddenVariable result;
     result.name = hidden.name();
     result.equations = elimination.names(hidden);

@@ -13,6 +13,7 @@
 #include "tellegen/identify/smooth.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/model/time_origin.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
@@ -21,6 +22,7 @@ namespace {
 constexpr double far_worse = 100.0;        // than the best: no candidate
 constexpr double larger_than_noise = 1.5;  // residuals, in noise: the model does not explain them
 constexpr double smallest_noise = 1e-6;    // of the largest reading: digits of a file
+constexpr double far_from_start = 8.0;     // noise by which a first reading contradicts the model
 
 class Identifier {
  public:
@@ -48,14 +50,18 @@ class Identifier {
     for (std::size_t s = 0; s < record_.sensors.size(); ++s) {
       ModelOutput& sensor = model_.outputs[record_.sensors[s]];
       result_.noise_estimated.push_back(!sensor.noise);
-      double largest = 0.0;
-      for (std::int64_t row = 0; row < record_.steps; ++row)
-        if (!std::isnan(record_.reading(row, s)))
-          largest = std::max(largest, std::abs(record_.reading(row, s)));
+      double largest = 0.0, found = std::numeric_limits<double>::quiet_NaN();
+      const auto look = [&](const Record& record) {
+        for (std::int64_t row = 0; row < record.steps; ++row)
+          if (!std::isnan(record.reading(row, s)))
+            largest = std::max(largest, std::abs(record.reading(row, s)));
+        if (!sensor.noise && std::isnan(found)) found = noise_of_readings(record, s);
+      };
+      look(record_);
+      for (const Record& more : options_.fit.more_records) look(more);
       least_noise_.push_back(smallest_noise * std::max(largest, 1e-300));
       if (!sensor.noise) {
         options_.fit.noise_unknown.push_back(record_.sensors[s]);
-        const double found = noise_of_readings(record_, s);
         sensor.noise = std::max(std::isnan(found) ? 0.0 : found, least_noise_.back());
       }
       result_.noise.push_back(*sensor.noise);
@@ -64,12 +70,14 @@ class Identifier {
 
   void find_starts() {
     const auto began = std::chrono::steady_clock::now();
-    const Relations relations = derive_relations(model_, record_, result_.parameters);
-    for (const Relations::Equation& e : relations.equations) result_.equations.push_back(e.name);
-    result_.left_out = relations.left_out;
+    std::vector<Relations> relations{derive_relations(model_, record_, result_.parameters)};
+    for (const Record& more : options_.fit.more_records)
+      relations.push_back(derive_relations(model_, more, result_.parameters));
+    for (const Relations::Equation& e : relations.front().equations) result_.equations.push_back(e.name);
+    result_.left_out = relations.front().left_out;
     std::vector<char> negative;
     for (int u : unknowns_) negative.push_back(model_.unknowns[u].lower.value_or(0.0) < 0.0);
-    const std::vector<Expr> positive = kept_positive(relations.parameters);
+    const std::vector<Expr> positive = kept_positive(relations.front().parameters);
     result_.search = search_relations(relations, negative, positive);
     if (result_.search.starts.empty() || !result_.search.missing.empty())
       if (auto hidden = search_hidden(model_, record_, result_.parameters, negative, positive)) {
@@ -233,18 +241,28 @@ class Identifier {
   void judge_noise() {
     const StageResult& stage = result_.fit.stages[0];
     result_.quality = stage.failure.empty() ? stage.chi_square : std::numeric_limits<double>::infinity();
-    for (std::size_t s = 0; s < record_.sensors.size() && s < stage.residual_rms.size(); ++s) {
-      if (!result_.noise_estimated[s] || !(stage.residual_rms[s] > 0.0)) continue;
-      result_.noise[s] = stage.residual_rms[s];
-      if (stage.residual_rms[s] <= least_noise_[s]) continue;  // no model is better than this
-      const double jumps = noise_of_readings(record_, s), ratio = stage.residual_rms[s] / jumps;
+    judge_noise(record_, 0);
+    for (std::size_t r = 0; r < options_.fit.more_records.size(); ++r)
+      judge_noise(options_.fit.more_records[r], (r + 1) * record_.sensors.size());
+  }
+
+  // `first`: where its sensors begin in the result.
+  void judge_noise(const Record& record, std::size_t first) {
+    const StageResult& stage = result_.fit.stages[0];
+    for (std::size_t s = 0; s < record.sensors.size() && first + s < stage.residual_rms.size(); ++s) {
+      const double left = stage.residual_rms[first + s];
+      if (!result_.noise_estimated[s] || !(left > 0.0)) continue;
+      if (first == 0) result_.noise[s] = left;
+      if (left <= least_noise_[s]) continue;  // no model is better than this
+      const double jumps = noise_of_readings(record, s), ratio = left / jumps;
       if (std::isnan(jumps) || !std::isfinite(ratio)) continue;
       result_.quality = std::max(result_.quality, ratio * ratio);
-      const bool white = std::isnan(stage.sensors[s].whiteness) || stage.sensors[s].whiteness > 1e-3;
+      const SensorStatistics& statistics = stage.sensors[first + s];
+      const bool white = std::isnan(statistics.whiteness) || statistics.whiteness > 1e-3;
       if (ratio > larger_than_noise && !white)
         result_.misfit.push_back(
             fmt::format("{}: the fit leaves {:.3g}, and readings jump from row to row by {:.3g}",
-                        stage.sensors[s].name, stage.residual_rms[s], jumps));
+                        statistics.name, left, jumps));
     }
   }
 
@@ -306,6 +324,39 @@ class Identifier {
 };
 
 }  // namespace
+
+std::vector<std::string> contradicted_starts(const Model& model, const Record& record,
+                                             const Identification& found) {
+  std::vector<std::string> told;
+  if (record.steps < 2) return told;
+  const std::size_t width = record.sensors.size();
+  Record begin = record;
+  begin.start = 0.0;
+  begin.steps = 2;
+  begin.readings.resize(2 * width);
+  begin.given.resize(2 * record.inputs.size());
+  begin.arrivals.clear();
+  SensorSlopes run;
+  try {
+    run = sensor_slopes(record.start != 0.0 ? with_time_origin(model, record.start) : model, begin,
+                        found.parameters, as_the_model_says());
+  } catch (const std::exception&) {  // nothing can be said of a run that cannot be made
+    return told;
+  }
+  if (!run.failure.empty()) return told;
+  for (std::size_t s = 0; s < width; ++s) {
+    bool depends = false;
+    for (std::size_t k = 0; k < found.parameters.size(); ++k) depends = depends || run.slope(0, s, k) != 0.0;
+    const double reading = record.reading(0, s), value = run.values[s], noise = noise_of_readings(record, s);
+    if (depends || std::isnan(reading) || !(std::abs(reading - value) > far_from_start * noise)) continue;
+    const ModelOutput& sensor = model.outputs[record.sensors[s]];
+    told.push_back(
+        fmt::format("'{}' begins with {:.4g}, and the model's run with {:.4g} (SI), whatever the "
+                    "parameters are",
+                    sensor.name, reading, value));
+  }
+  return told;
+}
 
 double noise_of_readings(const Record& record, std::size_t sensor) {
   std::vector<double> readings;

@@ -58,6 +58,11 @@ struct Identification {
 Identification identify(const Model& model, const Record& record, const std::vector<int>& unknowns,
                         const IdentifyOptions& options);
 
+// Sensors whose first readings are far from where the model's run begins, whatever the numbers sought are: in
+// words. A record that begins in the middle of something, and a model that begins at rest.
+std::vector<std::string> contradicted_starts(const Model& model, const Record& record,
+                                             const Identification& found);
+
 // The noise of readings from the second differences of rows that follow one another, for smooth signals:
 // robust against jumps. NaN: too few readings.
 double noise_of_readings(const Record& record, std::size_t sensor);

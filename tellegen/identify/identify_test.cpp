@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 
 #include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/test_twin.h"
@@ -76,13 +77,67 @@ TEST(Identify, the_numbers_in_the_file_do_not_matter) {
     EXPECT_DOUBLE_EQ(a.search.starts.front().numbers[k], b.search.starts.front().numbers[k]);
 }
 
+// The same readings twice: the same numbers, with deviations smaller by the root of two. The second record
+// may have been taken at another time.
+TEST(Identify, records_of_two_runs_count_together) {
+  const Worked worked("dc-machine", "dc-machine");
+  const Identification one = worked.found();
+  IdentifyOptions options;
+  options.fit.integration.compile = false;
+  options.fit.more_records = {worked.record};
+  options.fit.more_records[0].start = 7.0;
+  const Identification two = identify(worked.model, worked.record, worked.unknowns, options);
+  EXPECT_TRUE(two.good());
+  ASSERT_EQ(two.fit.stages[0].sensors.size(), 4u);
+  EXPECT_EQ(two.fit.stages[0].sensors[3].name, "w, record 2");
+  for (std::size_t k = 0; k < 5; ++k) {
+    const CalibratedParameter &a = one.fit.stages[0].parameters[k], &b = two.fit.stages[0].parameters[k];
+    EXPECT_NEAR(b.after, a.after, 0.02 * a.deviation);
+    EXPECT_NEAR(b.deviation, a.deviation / std::sqrt(2.0), 1e-3 * a.deviation);
+  }
+}
+
+// From the current alone k, J and B are known up to a common factor, and the speed alone says less: one run
+// in which the current was read, and one in which the speed was, tell everything.
+TEST(Identify, what_one_run_leaves_open_another_tells) {
+  const Worked worked("dc-machine", "dc-machine");
+  const std::vector<int> both = worked.record.sensors;
+  const Record current = with_sensors(worked.record, {both[0]}),
+               speed = with_sensors(worked.record, {both[1]});
+  IdentifyOptions options;
+  options.fit.integration.compile = false;
+  options.fit.more_records = {with_sensors(speed, both)};
+  const Identification found = identify(worked.model, with_sensors(current, both), worked.unknowns, options);
+  EXPECT_TRUE(found.good()) << found.failure;
+  worked.expect(found, {{"R", 1.2}, {"L", 2.5e-3}, {"k", 0.06}, {"J", 8e-5}, {"B", 4e-5}});
+  options.fit.more_records.clear();
+  bool alone = true;
+  try {
+    alone = identify(worked.model, current, worked.unknowns, options).good();
+  } catch (const ModelError&) {
+    alone = false;
+  }
+  EXPECT_FALSE(alone);
+}
+
+// A second run of another machine is noticed.
+TEST(Identify, records_that_contradict_each_other_do_not_fit) {
+  const Worked worked("dc-machine", "dc-machine");
+  IdentifyOptions options;
+  options.fit.integration.compile = false;
+  Record other = worked.record;
+  for (double& reading : other.readings) reading *= 1.3;
+  options.fit.more_records = {other};
+  EXPECT_FALSE(identify(worked.model, worked.record, worked.unknowns, options).consistent());
+}
+
 TEST(Identify, a_permanent_magnet_machine_from_voltage_steps) {
   const Worked worked("pmsm", "pmsm");
   const Relations relations = derive_relations(worked.model, worked.record,
                                                parameters_of(worked.model, {"r_s", "L_d", "L_q", "flux"}));
   EXPECT_EQ(relations.equations.size(), 2u);
   EXPECT_TRUE(relations.states.empty());
-  const RelationSearch search = search_relations(relations, {0, 0, 0, 0});
+  const RelationSearch search = search_relations({&relations, 1}, {0, 0, 0, 0});
   ASSERT_FALSE(search.starts.empty());
   const std::vector<double> truth{0.25, 1.8e-3, 2.9e-3, 0.045};
   for (std::size_t k = 0; k < truth.size(); ++k)
@@ -121,7 +176,7 @@ TEST(Identify, what_readings_leave_open_is_told) {
 }
 
 // Only some of the sensors.
-Record with_sensors(const Record& record, const std::vector<std::size_t>& kept) {
+Record only_sensors(const Record& record, const std::vector<std::size_t>& kept) {
   Record result = record;
   result.sensors.clear();
   result.readings.clear();
@@ -135,7 +190,7 @@ Record with_sensors(const Record& record, const std::vector<std::size_t>& kept) 
 // equations.
 TEST(Identify, an_induction_machine_whose_speed_nobody_reads) {
   Worked worked("model", "start-up", 100.0);
-  worked.record = with_sensors(worked.record, {0, 1});
+  worked.record = only_sensors(worked.record, {0, 1});
   const Identification found = worked.found();
   EXPECT_EQ(found.hidden, "rotor.w");
   const Numbers truth{{"L_s", 0.3207}, {"L_m", 0.3087}, {"r_s", 4.52},
@@ -147,7 +202,7 @@ TEST(Identify, an_induction_machine_whose_speed_nobody_reads) {
 
 TEST(Identify, where_no_relation_can_be_derived_it_is_refused) {
   Worked worked("model", "start-up");
-  worked.record = with_sensors(worked.record, {0});  // one current: two unknown flux linkages and the speed
+  worked.record = only_sensors(worked.record, {0});  // one current: two unknown flux linkages and the speed
   try {
     worked.found();
     FAIL() << "not refused";

@@ -27,12 +27,15 @@ constexpr double inside = 0.02;    // of its terms: what a difference that must 
 // columns.
 struct Regression {
   std::vector<Expr> combinations;
-  Eigen::VectorXd found;      // least squares without regard to what the combinations are made of
-  Eigen::MatrixXd remainder;  // residuals = remainder * [combinations; -1], one for each row of it
+  Eigen::VectorXd found;          // least squares without regard to what the combinations are made of
+  Eigen::MatrixXd remainder;      // residuals = remainder * [combinations; -1], one for each row of it
+  double rows = 0.0, size = 0.0;  // of the record; what a residual is divided by, relative to the target
 };
 
 Regression regression_of(const Form& form, std::size_t rows) {
   const std::vector<Term> terms = independent_terms(form, rows);
+  if (terms.size() < 2)
+    return {{}, Eigen::VectorXd(0), Eigen::MatrixXd(0, 1), 0.0, 1.0};  // this record says nothing
   // The term that the others explain: one without a parameter where there is such, else the largest.
   std::size_t target = 0;
   double best = -1.0;
@@ -69,21 +72,24 @@ Regression regression_of(const Form& form, std::size_t rows) {
   for (Eigen::Index c = 0; c < width; ++c) result.found(c) *= scale(width) / scale(c);
   for (Eigen::Index c = 0; c <= width; ++c) r.col(c) *= scale(c) / scale(width) / size;
   result.remainder = std::move(r);
+  result.rows = static_cast<double>(rows);
+  result.size = size;
   return result;
 }
 
 class CompressedFit {
  public:
-  CompressedFit(const Relations& relations, const std::vector<Expr>& poles, const std::vector<double>& at,
-                double pole_weight, const std::vector<Expr>& positive)
-      : parameters_(relations.parameters), pole_weight_(pole_weight) {
+  CompressedFit(std::span<const Relations> relations, const std::vector<Expr>& poles,
+                const std::vector<double>& at, double pole_weight, const std::vector<Expr>& positive)
+      : parameters_(relations.front().parameters), pole_weight_(pole_weight) {
     ExprMap<double> values;
     for (std::size_t k = 0; k < poles.size(); ++k) {
       values[poles[k]] = at[k];
       pole_logarithms_.push_back(std::log(at[k]));
     }
-    for (const Form& form : equations_in_signals(relations, values))
-      if (form.terms().size() > 1) regressions_.push_back(regression_of(form, relations.times.size()));
+    for (const Relations& of_record : relations)
+      for (const Form& form : equations_in_signals(of_record, values))
+        if (form.terms().size() > 1) regressions_.push_back(regression_of(form, of_record.times.size()));
     std::vector<Expr> roots;
     for (const Regression& r : regressions_)
       roots.insert(roots.end(), r.combinations.begin(), r.combinations.end());
@@ -185,15 +191,35 @@ class CompressedFit {
         if (damping > 1e12) break;
       }
     }
+    result.cost = pole_logarithms_.empty() ? cost : cost_among_poles(x, signs);
     // A number that would rather be negative has run towards zero: it begins where it can be told from zero.
     for (Eigen::Index p = 0; p < n; ++p)
       if (normal(p, p) > 0.0 && normal(p, p) < 1.0) x(p) -= 0.5 * std::log(normal(p, p));
     result.logarithms = x.cwiseMax(-far_away).cwiseMin(far_away);
-    result.cost = cost;
     return result;
   }
 
  private:
+  // Residuals are divided by what least squares leave at these poles, which is large where the poles are
+  // wrong: between poles their own sizes count, of all equations by their geometric mean (the likelihood
+  // where nobody knows the noise).
+  double cost_among_poles(const Eigen::VectorXd& x, const std::vector<double>& signs) {
+    Eigen::MatrixXd normal;
+    Eigen::VectorXd gradient;
+    std::vector<double> each;
+    const double cost = squares(x, signs, &normal, &gradient, &each);
+    if (!std::isfinite(cost)) return cost;
+    double sum = each.back(), rows = 0.0;  // the last: how far the numbers are from the poles
+    for (std::size_t k = 0; k < regressions_.size(); ++k) {
+      const Regression& r = regressions_[k];
+      if (r.rows == 0.0) continue;
+      const double least = 1e-30;  // of a perfect record
+      sum += r.rows * std::log(std::max(least, each[k] * r.size * r.size / r.rows));
+      rows += r.rows;
+    }
+    return rows * std::exp(sum / std::max(1.0, rows));
+  }
+
   bool permitted() const {
     for (std::size_t k = first_positive_; k < values_; ++k)
       if (!(out_[k] > 0.0)) return false;
@@ -213,8 +239,9 @@ class CompressedFit {
     return out_[at] * signs[static_cast<std::size_t>(p)] * std::exp(x(p));
   }
 
+  // `each`: of every regression, and of the poles.
   double squares(const Eigen::VectorXd& x, const std::vector<double>& signs, Eigen::MatrixXd* normal,
-                 Eigen::VectorXd* gradient) {
+                 Eigen::VectorXd* gradient, std::vector<double>* each = nullptr) {
     evaluate(x, signs);
     if (!permitted()) return std::numeric_limits<double>::infinity();
     const auto n = static_cast<Eigen::Index>(parameters_.size());
@@ -234,9 +261,11 @@ class CompressedFit {
       const Eigen::VectorXd residual = r.remainder * values;
       const Eigen::MatrixXd j = r.remainder.leftCols(width) * slopes;
       cost += residual.squaredNorm();
+      if (each) each->push_back(residual.squaredNorm());
       *normal += j.transpose() * j;
       *gradient += j.transpose() * residual;
     }
+    const double of_regressions = cost;
     for (std::size_t k = 0; k < pole_logarithms_.size(); ++k) {
       const double value = out_[combinations_ + k];
       const double residual = pole_weight_ * (std::log(std::abs(value)) - pole_logarithms_[k]);
@@ -247,6 +276,7 @@ class CompressedFit {
       *normal += j * j.transpose();
       *gradient += j * residual;
     }
+    if (each) each->push_back(cost - of_regressions);
     return cost;
   }
 
@@ -259,12 +289,16 @@ class CompressedFit {
   std::vector<double> out_, numbers_;
 };
 
-// Every rate that the record can show, for each pole: a grid where there are few, else points all over.
-std::vector<std::vector<double>> pole_grid(const Relations& relations, std::size_t poles) {
+// Every rate that the records can show, for each pole: a grid where there are few, else points all over.
+std::vector<std::vector<double>> pole_grid(std::span<const Relations> relations, std::size_t poles) {
   if (poles == 0) return {{}};
-  const double length = relations.times.back() - relations.times.front();
-  const double step = length / static_cast<double>(relations.times.size() - 1);
-  const double low = std::log(0.2 / length), high = std::log(0.5 / step);
+  double longest = 0.0, shortest = std::numeric_limits<double>::infinity();
+  for (const Relations& r : relations) {
+    const double length = r.times.back() - r.times.front();
+    longest = std::max(longest, length);
+    shortest = std::min(shortest, length / static_cast<double>(r.times.size() - 1));
+  }
+  const double low = std::log(0.2 / longest), high = std::log(0.5 / shortest);
   std::vector<std::vector<double>> grid;
   const std::size_t points = poles == 1 ? 48 : poles == 2 ? 20 : 9;
   if (poles <= 3) {
@@ -293,14 +327,20 @@ std::vector<std::vector<double>> pole_grid(const Relations& relations, std::size
 
 class RelationSearcher {
  public:
-  RelationSearcher(const Relations& relations, const std::vector<char>& negative,
+  RelationSearcher(std::span<const Relations> relations, const std::vector<char>& negative,
                    const std::vector<Expr>& positive)
       : relations_(relations), negative_(negative), positive_(positive) {}
 
   RelationSearch run() {
     find_missing();
-    result_.poles = poles_of(relations_);
-    if (relations_.equations.empty() || relations_.times.size() < 4) return std::move(result_);
+    for (const Relations& r : relations_) {
+      if (r.times.size() < 4) return std::move(result_);
+      equations_ += r.equations.size();
+      for (Expr pole : poles_of(r))
+        if (std::find(result_.poles.begin(), result_.poles.end(), pole) == result_.poles.end())
+          result_.poles.push_back(pole);
+    }
+    if (equations_ == 0) return std::move(result_);
     for (const std::vector<double>& at : pole_grid(relations_, result_.poles.size())) look(at);
     refine();
     std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return a.cost < b.cost; });
@@ -316,24 +356,27 @@ class RelationSearcher {
 
   void find_missing() {
     std::vector<Expr> factors;
-    for (const auto& e : relations_.equations)
-      for (const Term& t : e.form.terms()) factors.push_back(t.factor);
-    for (const auto& s : relations_.states)
-      for (const Term& t : s.rate.terms()) factors.push_back(t.factor);
+    for (const Relations& r : relations_) {
+      for (const auto& e : r.equations)
+        for (const Term& t : e.form.terms()) factors.push_back(t.factor);
+      for (const auto& s : r.states)
+        for (const Term& t : s.rate.terms()) factors.push_back(t.factor);
+    }
     const std::vector<Expr> used = symbols_of(factors);
-    for (Expr p : relations_.parameters)
+    for (Expr p : relations_.front().parameters)
       if (std::find(used.begin(), used.end(), p) == used.end()) result_.missing.push_back(p);
   }
 
   void look(const std::vector<double>& poles) {
-    const double weight =
-        poles.empty() ? 0.0 : 30.0 * std::sqrt(static_cast<double>(relations_.times.size()));
+    std::size_t rows = 0;
+    for (const Relations& r : relations_) rows += r.times.size();
+    const double weight = poles.empty() ? 0.0 : 30.0 * std::sqrt(static_cast<double>(rows));
     InterruptionWatch::ask();
     CompressedFit fit(relations_, result_.poles, poles, weight, positive_);
     ++result_.regressions;
     std::mt19937_64 random(7);
     std::normal_distribution<double> about(0.0, 1.5);
-    std::vector<double> signs(relations_.parameters.size(), 1.0);
+    std::vector<double> signs(relations_.front().parameters.size(), 1.0);
     const int starts = poles.empty() ? starts_of_each : 3;
     for (int k = 0; k < starts; ++k) {
       Eigen::VectorXd x(static_cast<Eigen::Index>(signs.size()));
@@ -379,9 +422,10 @@ class RelationSearcher {
     result_.starts.push_back({f.numbers, f.cost});
   }
 
-  const Relations& relations_;
+  std::span<const Relations> relations_;  // of each record
   const std::vector<char>& negative_;
   const std::vector<Expr>& positive_;
+  std::size_t equations_ = 0;
   RelationSearch result_;
   std::vector<Found> found_;
 };
@@ -393,6 +437,7 @@ std::vector<Term> independent_terms(const Form& form, std::size_t rows) {
   std::vector<double> norms;
   for (const Term& t : form.terms()) {
     const double norm = t.signal.rms();
+    if (!(norm > 0.0)) continue;
     bool merged = false;
     for (std::size_t k = 0; k < terms.size() && !merged; ++k) {
       double product = 0.0;
@@ -407,7 +452,7 @@ std::vector<Term> independent_terms(const Form& form, std::size_t rows) {
   return terms;
 }
 
-RelationSearch search_relations(const Relations& relations, const std::vector<char>& negative,
+RelationSearch search_relations(std::span<const Relations> relations, const std::vector<char>& negative,
                                 const std::vector<Expr>& positive) {
   return RelationSearcher(relations, negative, positive).run();
 }

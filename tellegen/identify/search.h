@@ -9,6 +9,7 @@
 // themselves.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,9 @@ namespace tellegen {
 
 struct RelationStart {
   std::vector<double> numbers;  // per parameter
-  double cost = 0.0;            // sum of squared residuals over their sizes in the unrestricted regression
+  // Sum of squared residuals over their sizes in the unrestricted regression; where there are poles, by the
+  // geometric mean of the equations' own.
+  double cost = 0.0;
 };
 
 struct RelationSearch {
@@ -32,8 +35,9 @@ struct RelationSearch {
 std::vector<Term> independent_terms(const Form& form, std::size_t rows);
 
 // `negative`: per parameter, whether it may be below zero. `positive`: what of the parameters must be above
-// zero, because a component could not be built otherwise.
-RelationSearch search_relations(const Relations& relations, const std::vector<char>& negative,
+// zero, because a component could not be built otherwise. Of several records: relations of each, between the
+// same parameters.
+RelationSearch search_relations(std::span<const Relations> relations, const std::vector<char>& negative,
                                 const std::vector<Expr>& positive = {});
 
 }  // namespace tellegen

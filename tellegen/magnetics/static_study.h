@@ -44,6 +44,7 @@ class StaticStudy {
   explicit StaticStudy(const std::filesystem::path& file, const ReadOptions& options = {});
 
   const Machine& machine() const { return machine_; }
+  const std::filesystem::path& file() const { return file_; }
   std::size_t windings() const { return machine_.wound_field() ? machine_windings : 3; }
   double pole_pairs() const { return 0.5 * machine_.poles; }
 

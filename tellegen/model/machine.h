@@ -30,10 +30,21 @@ struct MachineWinding {
   double axis = 0.0;                              // mechanical angle of phase a's axis
 };
 
+// What a kilogram of iron turns into heat in an alternating field. Either coefficients, which are parameters
+// of the model (machine_<material>_hysteresis, ...), or losses that were measured.
+struct MachineLoss {
+  bool given = false;
+  struct Measured {
+    double frequency, B, loss;  // Hz, T (amplitude), W/kg
+  };
+  std::vector<Measured> measured;  // empty: coefficients
+};
+
 struct MachineIron {
   std::string name;
   std::string mu_r;   // the parameter that has it; empty: a curve
   std::string curve;  // as TOML: field strength over flux density
+  MachineLoss loss;
 };
 
 struct Machine {
@@ -59,6 +70,9 @@ struct Machine {
 Machine read_machine(const Source& source, const Value& section);
 // Windings from slots, poles and layers, or from a table of conductors; fault T185 where they are none.
 MachineWinding read_winding(const Source& source, const Value* section, int slots, int poles);
+
+// `loss` of a material: T187 where it says nothing about losses. Files are looked for beside the document.
+MachineLoss read_loss(const Source& source, const Value& value, const std::string& what);
 
 // What a machine's network hangs on. In a run: its windings' currents and its shaft's angle. In a static
 // study: whatever the study imposes, and no winding is a component.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "tellegen/model/machine.h"
 
@@ -193,22 +194,40 @@ class MachineReader {
       const std::string what = fmt::format("material '{}'", entry.key);
       if (!check_name(at_, entry, entry.key, "a material") || !at_.is(entry, Value::Type::table, what))
         continue;
-      at_.known_keys(entry, {"mu_r", "curve", "summary"}, what);
+      at_.known_keys(entry, {"mu_r", "curve", "loss", "summary"}, what);
       const Value *mu_r = entry.find("mu_r"), *curve = entry.find("curve");
       if (!mu_r == !curve)
         at_.fault(
             entry, "T103", fmt::format("{} needs either 'mu_r' or 'curve'", what),
             {"curve = [[0, 0], [0.5, 50], [1.5, 1000], ...]: flux density in T and field strength in A/m"});
-      MachineIron iron{std::string(entry.key), "", ""};
+      MachineIron iron{std::string(entry.key), "", "", {}};
       if (mu_r) {
         iron.mu_r = fmt::format("machine_{}_mu_r", entry.key);
         parameter(iron.mu_r, toml_text(*mu_r), "1", mu_r->line);
       } else if (curve) {
         iron.curve = toml_text(*curve);
       }
+      if (const Value* loss = entry.find("loss")) {
+        iron.loss = read_loss(at_, *loss, fmt::format("'loss' of {}", what));
+        if (iron.loss.given) add_loss(iron, *loss);
+      }
       irons_.push_back(std::move(iron));
     }
     if (table.items.empty()) at_.fault(table, "T103", "[machine.materials] is empty");
+  }
+
+  void add_loss(const MachineIron& iron, const Value& loss) {
+    const std::tuple<const char*, const char*, const char*> all[] = {{"density", "kg/m3", "0.0"},
+                                                                     {"hysteresis", "1", "0.0"},
+                                                                     {"exponent", "1", "2.0"},
+                                                                     {"eddy", "1", "0.0"},
+                                                                     {"excess", "1", "0.0"}};
+    for (const auto& [key, unit, otherwise] : all) {
+      const Value* value = loss.find(key);
+      if (!value && !iron.loss.measured.empty()) continue;  // fitted
+      parameter(fmt::format("machine_{}_{}", iron.name, key), value ? toml_text(*value) : otherwise, unit,
+                loss.line);
+    }
   }
 
   MachineIron iron(const Value& table, std::string_view section) {

@@ -116,10 +116,20 @@ bool ReducedRun::sum_of(const Form& form, const Reduction& reduction, Sum& sum) 
   return true;
 }
 
-void ReducedRun::rates(std::size_t row, const double* z, const double* s, double* dz, double* ds) {
-  const std::size_t p = parameters_;
+void ReducedRun::rates(std::size_t row, std::size_t p, const double* z, const double* s, double* dz,
+                       double* ds) {
   const double* slopes = factor_values_.data() + factors_.size();
   std::fill_n(dz, states_, 0.0);
+  if (p == 0) {
+    for (std::size_t i = 0; i < states_; ++i)
+      for (const Product& product : rates_[i]) {
+        double value = coefficient(product, row);
+        if (product.factor >= 0) value *= factor_values_[static_cast<std::size_t>(product.factor)];
+        for (int state : product.states) value *= z[state];
+        dz[i] += value;
+      }
+    return;
+  }
   std::fill_n(ds, states_ * p, 0.0);
   std::fill(tangent_.begin(), tangent_.end(), 0.0);
   for (std::size_t i = 0; i < states_; ++i)
@@ -144,9 +154,8 @@ void ReducedRun::rates(std::size_t row, const double* z, const double* s, double
         for (std::size_t k = 0; k < p; ++k) ds[i * p + k] += a * s[j * p + k];
 }
 
-void ReducedRun::tell(std::size_t row, const double* z, const double* s, double* values,
+void ReducedRun::tell(std::size_t row, std::size_t p, const double* z, const double* s, double* values,
                       double* slopes) const {
-  const std::size_t p = parameters_;
   for (std::size_t o = 0; o < outputs_.size(); ++o) {
     values[o] = 0.0;
     std::fill_n(slopes + o * p, p, 0.0);
@@ -172,32 +181,47 @@ void ReducedRun::tell(std::size_t row, const double* z, const double* s, double*
 
 bool ReducedRun::run(std::span<const double> numbers, std::vector<double>& values,
                      std::vector<double>& slopes) {
+  return take_steps(numbers, stride_, parameters_, values, slopes);
+}
+
+bool ReducedRun::values(std::span<const double> numbers, bool coarse, std::vector<double>& values) {
+  std::vector<double> none;
+  return take_steps(numbers, coarse ? 2 : 1, 0, values, none) &&
+         std::all_of(factor_values_.begin(), factor_values_.end(), [](double v) { return std::isfinite(v); });
+}
+
+bool ReducedRun::take_steps(std::span<const double> numbers, std::size_t stride, std::size_t p,
+                            std::vector<double>& values, std::vector<double>& slopes) {
   evaluator_.run(numbers, factor_values_);
-  const std::size_t n = states_, all = n * (1 + parameters_), width = outputs_.size();
+  const std::size_t n = states_, all = n * (1 + p), width = outputs_.size();
+  // Of each step its beginning, its middle and its end; of two that are taken as one the first's beginning,
+  // the second's beginning and its end.
+  const std::size_t middle = stride == 1 ? 1 : 3, end = stride == 1 ? 2 : 5, next = 3 * stride;
+  const double h = step_ * static_cast<double>(stride);
   values.resize(rows_ * width);
-  slopes.resize(rows_ * width * parameters_);
+  slopes.resize(rows_ * width * p);
   // State and sensitivities in one array, so that the formula is written once.
   std::vector<double> y(all, 0.0), at(all), k1(all), k2(all), k3(all), k4(all);
   std::copy(start_.begin(), start_.end(), y.begin());
   const auto slope = [&](std::size_t row, const std::vector<double>& from, std::vector<double>& to) {
-    rates(row, from.data(), from.data() + n, to.data(), to.data() + n);
+    rates(row, p, from.data(), from.data() + n, to.data(), to.data() + n);
   };
-  const auto moved = [&](double h, const std::vector<double>& by) {
-    for (std::size_t i = 0; i < all; ++i) at[i] = y[i] + h * by[i];
+  const auto moved = [&](double by_time, const std::vector<double>& by) {
+    for (std::size_t i = 0; i < all; ++i) at[i] = y[i] + by_time * by[i];
   };
   std::size_t row = 0;
   for (std::size_t k = 0; k < rows_; ++k) {
     InterruptionWatch::ask();
-    tell(row, y.data(), y.data() + n, values.data() + k * width, slopes.data() + k * width * parameters_);
-    for (std::size_t step = 0; step < steps_ && k + 1 < rows_; ++step, row += 3) {
+    tell(row, p, y.data(), y.data() + n, values.data() + k * width, slopes.data() + k * width * p);
+    for (std::size_t step = 0; step < steps_ && k + 1 < rows_; step += stride, row += next) {
       slope(row, y, k1);
-      moved(0.5 * step_, k1);
-      slope(row + 1, at, k2);
-      moved(0.5 * step_, k2);
-      slope(row + 1, at, k3);
-      moved(step_, k3);
-      slope(row + 2, at, k4);
-      for (std::size_t i = 0; i < all; ++i) y[i] += step_ / 6.0 * (k1[i] + 2.0 * (k2[i] + k3[i]) + k4[i]);
+      moved(0.5 * h, k1);
+      slope(row + middle, at, k2);
+      moved(0.5 * h, k2);
+      slope(row + middle, at, k3);
+      moved(h, k3);
+      slope(row + end, at, k4);
+      for (std::size_t i = 0; i < all; ++i) y[i] += h / 6.0 * (k1[i] + 2.0 * (k2[i] + k3[i]) + k4[i]);
     }
   }
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); }) &&
