@@ -177,12 +177,20 @@ void add_suspicions(const IdentifyReport& report, const IdentifyOptions& options
   IdentifyOptions quick = options;
   quick.profile = false;
   quick.fits = 1;
-  quick.fit.most_iterations = 30;
+  // What is right begins near its numbers and is there soon; what is wrong would go on for ever.
+  constexpr int few = 3, enough = 12;
+  constexpr double far_off = 10.0;
   const auto quality = [&](const Record& record) {
+    constexpr double nothing = std::numeric_limits<double>::infinity();
     try {
+      quick.fit.most_iterations = few;
+      const Identification first = identify(report.model, record, report.unknowns, quick);
+      if (first.good()) return first.quality;
+      if (!first.failure.empty() || !(first.fit.stages[0].chi_square < far_off)) return nothing;
+      quick.fit.most_iterations = enough;
       return identify(report.model, record, report.unknowns, quick).quality;
     } catch (const std::exception&) {
-      return std::numeric_limits<double>::infinity();
+      return nothing;
     }
   };
   for (const Suspicion& s : suspicions(report.model, report.record, report.found.quality, quality))

@@ -271,6 +271,7 @@ Ran identify_changed(const fs::path& folder, const std::string& model, Change ch
     std::istringstream cells(line);
     std::vector<std::string> row;
     for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
+    row.resize(6);  // the last may be empty: a lost sample
     if (!change(row)) continue;
     for (std::size_t k = 0; k < row.size(); ++k) out << (k == 0 ? "" : ",") << row[k];
     out << "\n";
@@ -289,10 +290,12 @@ TEST(Identify, wrong_data_are_explained_and_nothing_is_written) {
     EXPECT_NE(ran.err.find(part), std::string::npos) << ran.err;
     EXPECT_FALSE(fs::exists(folder / "out.toml"));
   };
+  int k = 0;
+  const auto thinned = [&k] { return k++ % 10 == 0; };  // what it might be takes many fits
   has(identify_changed(folder, model,
-                       [](std::vector<std::string>& row) {
+                       [&](std::vector<std::string>& row) {
                          std::swap(row[3], row[4]);
-                         return true;
+                         return thinned();
                        }),
       "'iqs' and 'ids' are exchanged");
   // Constant speed alone: the last 50 ms.
@@ -303,21 +306,8 @@ TEST(Identify, wrong_data_are_explained_and_nothing_is_written) {
                          return t > -1e-9;
                        }),
       "the record does not begin where the model does");
-  // Six poles for four, where the shaft's speed is read.
-  std::ifstream file(model);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  for (const auto& [from, to] :
-       {std::pair<std::string, std::string>{"poles   = 4", "poles   = 6"}, {"\"motor.w_r\"", "\"shaft.w\""}})
-    text.replace(text.find(from), from.size(), to);
-  std::ofstream(folder / "poles.toml") << text;
-  has(identify_changed(folder, (folder / "poles.toml").string(),
-                       [](std::vector<std::string>& row) {
-                         row[5] = std::to_string(std::stod(row[5]) / 2);
-                         return true;
-                       }),
-      "signs and poles");
   // Of 0.3 % of the rows nothing can be known.
-  int k = 0;
+  k = 0;
   const Ran lost = identify_changed(folder, model, [&](std::vector<std::string>& row) {
     if (k++ % 300 != 0) row[3] = row[4] = row[5] = "nan";
     return true;

@@ -77,6 +77,32 @@ TEST(Identify, the_numbers_in_the_file_do_not_matter) {
     EXPECT_DOUBLE_EQ(a.search.starts.front().numbers[k], b.search.starts.front().numbers[k]);
 }
 
+// Six poles for four show where the shaft's speed is read. (From the electrical speed nobody could tell: J
+// and B over the square of the poles are all that readings have.)
+TEST(Identify, a_wrong_number_of_poles_does_not_fit) {
+  Worked worked("model", "start-up");
+  std::string text = read_text(TELLEGEN_SOURCE_DIR "/models/identification/model.toml", {});
+  const auto fit = [&](const std::string& of) {
+    worked.model = read_model_text(of, "motor.toml");
+    IdentifyOptions options;
+    options.fit.integration.compile = false;
+    options.fits = 1;
+    options.fit.most_iterations = 30;
+    return identify(worked.model, worked.record, worked.unknowns, options);
+  };
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  for (std::int64_t row = 0; row < worked.record.steps; ++row)
+    worked.record.readings[static_cast<std::size_t>(row) * 3 + 2] /= 2;  // four poles
+  replace("\"motor.w_r\"", "\"shaft.w\"");
+  const Identification right = fit(text);
+  EXPECT_TRUE(right.good() && right.consistent());
+  replace("poles   = 4", "poles   = 6");
+  const Identification wrong = fit(text);
+  EXPECT_FALSE(wrong.good() && wrong.consistent());
+}
+
 // The same readings twice: the same numbers, with deviations smaller by the root of two. The second record
 // may have been taken at another time.
 TEST(Identify, records_of_two_runs_count_together) {
