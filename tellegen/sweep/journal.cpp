@@ -105,6 +105,7 @@ std::string difference(std::string_view header, const Fingerprints& study) {
 void read_one(const fs::path& path, const Fingerprints& study, std::size_t width,
               std::unordered_set<std::size_t>& seen, JournalContents& contents) {
   std::ifstream in(path, std::ios::binary);
+  if (!in && errno == ENOENT) return;  // a process that came to its end has just taken it away
   if (!in) throw std::runtime_error(fmt::format("cannot read '{}': {}", path.string(), std::strerror(errno)));
   std::ostringstream buffer;
   buffer << in.rdbuf();
