@@ -29,7 +29,7 @@ TEST_P(Kinds, gives_its_worked_answers) {
 }
 
 // Of these the stored energy has no formula in their states: a charge that is an integral of a capacitance, a
-// table's area, a main flux that saturates, a gas below its charge.
+// table's area, a main flux that saturates.
 const std::vector<std::string> without_energy{"battery.equivalent_circuit",
                                               "battery.equivalent_circuit_thermal",
                                               "battery.rint",
@@ -40,7 +40,6 @@ const std::vector<std::string> without_energy{"battery.equivalent_circuit",
                                               "electrical.mosfet_level2",
                                               "electrical.mosfet_level3",
                                               "electrical.vdmos",
-                                              "hydraulic.gas_accumulator",
                                               "machines.induction_qd0_saturated",
                                               "machines.induction_vbr_saturated",
                                               "machines.induction_vbr_table",
