@@ -266,29 +266,36 @@ static inline int tellegen_look(const tellegen_events* e, double t, double part,
 }
 
 /* How far a part goes that would end at `to`: to the first edge that time alone decides. What decides is
- * mostly a straight line in time, so its zero is looked at on both sides; else the middle is. */
+ * mostly a straight line in time, so its zero is looked at on both sides. Where that misses (a sawtooth
+ * changes its sign by jumping, and its period decides), the last zero of several is tried, then the middle.
+ */
 static inline double tellegen_timed_end(const tellegen_events* e, double t, double done, double to) {
   const int n = e->quantities;
   const double rounding = 8.0 * DBL_EPSILON * t / e->schedule.step;
   const double resolution = rounding > 1e-12 ? rounding : 1e-12;
   double *low = e->deciding, *high = e->deciding + n, *between = e->deciding + 2 * n;
   double before = done, width = 1.0;
-  int upper = 1, trusted = 1, round, k;
+  enum { FIRST, LAST, MIDDLE } guess = FIRST;
+  int upper = 1, round, k;
   if (!tellegen_look(e, t, to, high)) return to;
-  tellegen_look(e, t, before, low);
+  /* An edge on the step grid may be seen a rounding later than the step that ends there. */
+  if (tellegen_look(e, t, before, low)) return done + TELLEGEN_SHORTEST_PART;
   for (round = 0; to - before > resolution && round < 100; ++round) {
-    double zero = to, aside = 0.4 * resolution, at;
+    double zero = guess == FIRST ? to : before, aside = 0.4 * resolution, at;
     int middle, change;
     for (k = 0; k < n; ++k)
       if ((low[k] < 0.0) != (high[k] < 0.0) && low[k] != high[k]) {
         const double there = before + (to - before) * low[k] / (low[k] - high[k]);
-        if (there < zero) zero = there;
+        if (guess == FIRST ? there < zero : there > zero) zero = there;
       }
     /* A straight line is where it is thought to be; of a curve the interval shrinks as it does near a zero.
      */
     if (round >= 2 && 0.02 * width * width > aside) aside = 0.02 * width * width;
+    /* Beyond a bound all is known: then the other side is looked at. */
+    if (upper && zero + aside >= to) upper = 0;
+    if (!upper && zero - aside <= before) upper = 1;
     at = upper ? zero + aside : zero - aside;
-    middle = !trusted || !(at > before && at < to);
+    middle = guess == MIDDLE || !(at > before && at < to);
     if (middle) at = 0.5 * (before + to);
     change = tellegen_look(e, t, at, between);
     for (k = 0; k < n; ++k) (change ? high : low)[k] = between[k];
@@ -296,7 +303,10 @@ static inline double tellegen_timed_end(const tellegen_events* e, double t, doub
       to = at;
     else
       before = at;
-    trusted = middle || change == upper;
+    if (middle)
+      guess = FIRST;
+    else if (change != upper)
+      guess = guess == FIRST ? LAST : MIDDLE;
     upper = middle ? upper : !change;
     width = to - before;
   }

@@ -39,10 +39,14 @@ std::vector<Expr> quantities_of(std::span<const Expr> expressions, bool kinks) {
       for (std::size_t i = 0; i < args.size(); ++i)
         for (std::size_t j = 0; j < i; ++j) watch(args[j] - args[i]);
     if (name == "abs" || name == "sign") watch(args[0]);
-    // Zero at every whole number.
+    // Zero at every whole number; of the rest of two, so that rounding does not move the zeros of large ones.
     Pool& pool = node.pool();
-    if (name == "floor" || name == "ceil") watch(pool.call("sin", {pool.number(std::acos(-1.0)) * args[0]}));
-    if (name == "mod") watch(pool.call("sin", {pool.number(std::acos(-1.0)) * args[0] / args[1]}));
+    const auto whole = [&](Expr x) {
+      const Expr rest = pool.call("mod", {x + pool.number(1), pool.number(2)}) - pool.number(1);
+      watch(pool.call("sin", {pool.number(std::acos(-1.0)) * rest}));
+    };
+    if (name == "floor" || name == "ceil") whole(args[0]);
+    if (name == "mod") whole(args[0] / args[1]);
   }
   return quantities;
 }
