@@ -248,6 +248,30 @@ class Condenser {
     return section;
   }
 
+  bool has_alpha(Expr e) {
+    for (Expr s : symbols_of(std::span(&e, 1))) {
+      auto known = has_alpha_.find(s);
+      if (known == has_alpha_.end()) {
+        const auto d = std::find_if(result_.definitions.begin(), result_.definitions.end(),
+                                    [&](const Definition& x) { return x.symbol == s; });
+        const bool has = s == result_.alpha || (d != result_.definitions.end() && has_alpha(d->value));
+        known = has_alpha_.emplace(s, has).first;
+      }
+      if (known->second) return true;
+    }
+    return false;
+  }
+
+  // A state that would be found as the rate of another (of y where der(y) = x): in short steps nothing but
+  // rounding is left of it. Such a row is for the other one.
+  bool differentiates(const Row& row, int column, Expr coefficient) {
+    const bool state = std::any_of(group_.rated.begin(), group_.rated.end(),
+                                   [&](int s) { return unknown_of_symbol_[s] == column; });
+    return state && !has_alpha(coefficient) && std::any_of(row.begin(), row.end(), [&](const auto& other) {
+             return other.first >= 0 && other.first != column && has_alpha(other.second);
+           });
+  }
+
   // What rounding may leave of an expression that is zero: to first order, what its parts bring and what
   // adding them up does. `brought`: by symbols.
   static double rounding_of(Expr e, const ExprMap<double>& at, const ExprMap<double>& brought) {
@@ -312,7 +336,7 @@ class Condenser {
     pivot_row_.assign(unknowns_, -1);
     for (;;) {
       int best_row = -1, best_column = -1;
-      std::tuple<int, int, int, std::size_t> best{};
+      std::tuple<bool, int, int, int, std::size_t> best{};
       for (int r = 0; r < static_cast<int>(rows_.size()); ++r) {
         if (used[r]) continue;
         int row_section = 0;
@@ -323,7 +347,8 @@ class Condenser {
           const int section = section_of(e);
           const int quality = e.is_number() ? 0 : 1 + section;
           const int magnitude = e.is_number() && std::abs(std::abs(e.number()) - 1.0) < 1e-12 ? 0 : 1;
-          const std::tuple rank{row_section, quality, magnitude, rows_[r].size()};
+          const std::tuple rank{differentiates(rows_[r], column, e), row_section, quality, magnitude,
+                                rows_[r].size()};
           if (best_row >= 0 && !(rank < best)) continue;
           if (!safe_pivot(e, section)) continue;
           best = rank, best_row = r, best_column = column;
@@ -440,6 +465,7 @@ class Condenser {
   std::vector<int> pivot_row_;  // per unknown
   std::vector<int> kept_rows_;
   ExprMap<int> section_;
+  ExprMap<bool> has_alpha_;
 };
 
 }  // namespace

@@ -30,7 +30,8 @@ constexpr double allowed_between = 0.1;   // of the tolerance, by rows between s
 constexpr double straight_enough = 0.05;  // error of a step whose cubic is good enough for what is inside
 constexpr std::int64_t steps_between_looks = 32;
 constexpr std::int64_t steps_to_look_at = 20000;
-constexpr double hopeless_steps = 1e8;  // of a run, at the pace of the last ones
+// Of a run, at the pace of the last ones; and where an `if` may switch back and forth.
+constexpr double hopeless_steps = 1e8, hopeless_switches = 3e6;
 
 std::vector<Expr> with_quantities(const Problem& problem) {
   std::vector<Expr> formulas = problem.outputs, updates;
@@ -496,7 +497,8 @@ void VariableRun::look_for_progress() {
   for (std::size_t k = 0; k < controlled_; ++k)
     moved = std::max(moved, travelled_[k] / (peak_[k] + floor_[k]));
   const double further = t_ - looked_at_.t;
-  const bool hopeless = static_cast<double>(steps_to_look_at) * (stop_ - t_) > hopeless_steps * further;
+  const bool hopeless = static_cast<double>(steps_to_look_at) * (stop_ - t_) >
+                        (jumps_ ? hopeless_switches : hopeless_steps) * further;
   if (moved < 1e-3 && statistics_.events == looked_at_.events && (further < 1e-3 * interval_ || hopeless))
     fail(fmt::format(
         "{} steps from t = {:.9g} s on have come no further than {:.2g} s, and nothing has changed: "

@@ -58,6 +58,16 @@ e = { kind = "electrical.voltage_source", p = "d", n = "datum", V = "if(t < 2.5,
 r = { kind = "electrical.resistor", p = "d", n = "datum", R = 1 }
 )toml",
      "a.v", 10.0, 1.0, [](double t) { return -0.5 * std::cos(t / std::sqrt(2.0)); }},
+    // The integral makes the first step short: there the rate of y is rounding, and not what s.rate is.
+    {"a state and its rate", R"toml(
+i = { kind = "signals.integrator", u = 1e8, y0 = 0 }
+s = { kind = "signals.second_order", u = 0, w0 = 2, damping = 0.25, y0 = 1 }
+)toml",
+     "s.y", 10.0, 1.5,
+     [](double t) {
+       const double w = 2 * std::sqrt(1 - 0.0625);
+       return std::exp(-0.5 * t) * (std::cos(w * t) + 0.5 / w * std::sin(w * t));
+     }},
     {"resistance that jumps", R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "3.8*cos(9.2*t)" }
 r = { kind = "electrical.resistor", p = "a", n = "b", R = "if(b.v > 0.68, 0.36, 0.49)" }
