@@ -226,7 +226,7 @@ void write_files(CalibrateReport& report) {
                        {"data", comma_list(request.source.files)},
                        {"columns", request.source.columns},
                        {"window", request.window},
-                       {"rows", fmt::format("{} every {:g} s", report.record.steps, report.record.step)},
+                       {"rows", report.record.rows_text()},
                        {"starts", std::to_string(request.starts)},
                        {"random generator's seed", request.starts > 1 ? std::to_string(request.seed) : ""},
                        {"robust beyond", request.robust > 0.0 ? fmt::format("{:g} sd", request.robust) : ""},
@@ -341,9 +341,8 @@ Record record_of(const Model& model, const std::vector<CalibrationStage>& stages
 
 void print_data(const Model& model, const Record& record, const CalibrationOptions& options) {
   std::vector<std::string> parts;
-  if (record.steps > 0) parts.push_back(fmt::format("{} rows every {:g} s", record.steps, record.step));
-  for (const Record& r : options.more_records)
-    parts.push_back(fmt::format("{} rows every {:g} s", r.steps, r.step));
+  if (record.steps > 0) parts.push_back(record.rows_text());
+  for (const Record& r : options.more_records) parts.push_back(r.rows_text());
   for (const ResponseData& r : options.responses)
     parts.push_back(fmt::format("{} at {} frequencies", r.name(), r.values.size()));
   fmt::print("{}, {}\n\n", model.name, fmt::join(parts, ", "));

@@ -33,9 +33,9 @@ class CalibrationPage {
     double seconds = 0.0;
     for (const StageResult& stage : result_.stages) seconds += stage.seconds;
     part.html = paragraph(fmt::format(
-        "Parameters of the model from {} rows every {:g} s, by maximum likelihood with exact derivatives, "
+        "Parameters of the model from {}, by maximum likelihood with exact derivatives, "
         "{}{:.2g} s in all.",
-        record_.steps, record_.step,
+        record_.rows_text(),
         result_.stages.size() > 1 ? fmt::format("in {} stages, ", result_.stages.size()) : "", seconds));
     for (std::size_t k = 0; k < result_.stages.size(); ++k) {
       const std::string body = stage_html(result_.stages[k]);
@@ -179,7 +179,7 @@ class CalibrationPage {
                                              {"Residual", "residuals", "measured less calculated",
                                               "the noise of [sensors] is larger than that of the readings",
                                               "the model or an input lacks something at these frequencies"},
-                                             record_.step);
+                                             record_.clock.empty() ? record_.step : 0.0);
     std::vector<std::string> shown;
     for (std::size_t s = 0; s < curves.size(); ++s)
       shown.insert(shown.end(), {std::move(curves[s]), std::move(drawn.over_time[s])});

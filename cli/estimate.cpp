@@ -123,7 +123,7 @@ std::string share(std::int64_t part, std::int64_t whole) {
 }
 
 void print(const Model& model, const Record& record, const Estimate& e) {
-  fmt::print("{}, {}, {} rows every {:g} s\n\n", model.name, e.estimator, record.steps, record.step);
+  fmt::print("{}, {}, {}\n\n", model.name, e.estimator, record.rows_text());
   const std::vector<std::string> wrong = complaints(e);
   for (const std::string& complaint : wrong) fmt::print("{}\n", complaint);
   if (!wrong.empty()) fmt::print("\n");
@@ -145,7 +145,7 @@ void print(const Model& model, const Record& record, const Estimate& e) {
   TextTable sensors{{"sensor", "used", "missing", "out of range", "stuck", "refused", "innovation mean",
                      "variance", "white"},
                     {}};
-  const std::int64_t rows = record.moments > 0 ? record.moments : record.steps;
+  const std::int64_t rows = record.steps;
   for (std::size_t s = 0; s < e.sensors.size(); ++s) {
     const SensorStatistics& a = e.sensors[s];
     const Record::Count count = s < record.counts.size() ? record.counts[s] : Record::Count{};
@@ -166,9 +166,9 @@ void print(const Model& model, const Record& record, const Estimate& e) {
   if (e.passes.size() > 1)
     fmt::print("{} passes; the last changed the unknowns by {:.2g}\n", e.passes.size(),
                e.passes.back().change);
-  fmt::print("{:.3g} ms for {:.4g} s of data ({:.0f} x real time), {}\n", 1e3 * e.loop_seconds,
-             record.step * static_cast<double>(record.steps),
-             record.step * static_cast<double>(record.steps) / std::max(1e-9, e.loop_seconds), e.executor);
+  const double seconds = record.steps > 0 ? record.end() - record.start : 0.0;
+  fmt::print("{:.3g} ms for {:.4g} s of data ({:.0f} x real time), {}\n", 1e3 * e.loop_seconds, seconds,
+             seconds / std::max(1e-9, e.loop_seconds), e.executor);
 }
 
 nlohmann::ordered_json to_json(const EstimateRequest& request, const Model& model, const Record& record,
@@ -481,7 +481,7 @@ void estimate_command(const EstimateRequest& request) {
     report.report = target(report.report).string();
     report.settings = {{"model file", request.file},         {"data", comma_list(request.source.files)},
                        {"columns", request.source.columns},  {"window", request.window},
-                       {"estimator", e.estimator},           {"step", fmt::format("{:g} s", record.step)},
+                       {"estimator", e.estimator},           {"rows", record.rows_text()},
                        {"replaced", comma_list(request.set)}};
     write_twin_report(tellegen_estimate, report, model, estimate_part(model, record, e, report));
   }

@@ -184,15 +184,13 @@ class EstimatePage {
       if (q.what == EstimatedQuantity::What::unknown) unknown += (unknown.empty() ? "" : ", ") + q.name;
     std::string sensors;
     for (const std::string& name : names) sensors += (sensors.empty() ? "" : ", ") + name;
-    const double seconds =
-        record_.step * static_cast<double>(estimate_.t.empty() ? 0 : estimate_.t.size() - 1);
+    const double seconds = estimate_.t.empty() ? 0.0 : estimate_.t.back() - estimate_.t.front();
     return fmt::format(
-        "Estimator {} with {} sensor{} ({}){}; {} rows every {:g} s. {:.3g} ms for {:.4g} s of data, {:.0f} "
+        "Estimator {} with {} sensor{} ({}){}; {}. {:.3g} ms for {:.4g} s of data, {:.0f} "
         "times as fast as it happened ({}).",
         estimate_.estimator, names.size(), names.size() == 1 ? "" : "s", sensors,
-        unknown.empty() ? "" : "; unknown: " + unknown, estimate_.t.size(), record_.step,
-        1e3 * estimate_.loop_seconds, seconds, seconds / std::max(1e-9, estimate_.loop_seconds),
-        estimate_.executor);
+        unknown.empty() ? "" : "; unknown: " + unknown, record_.rows_text(), 1e3 * estimate_.loop_seconds,
+        seconds, seconds / std::max(1e-9, estimate_.loop_seconds), estimate_.executor);
   }
 
   std::vector<std::string> notes() const {
@@ -361,7 +359,7 @@ class EstimatePage {
     ResidualFigures drawn = residual_figures(estimate_.t, series,
                                              {"Innovation", "innovations", "reading less prediction",
                                               "the filter allows for more than happened", "for less"},
-                                             record_.step);
+                                             record_.clock.empty() ? record_.step : 0.0);
     std::vector<std::string>& figures = drawn.over_time;
     std::vector<std::string> row{figures.front()};
     if (!drawn.spectrum.empty()) row.push_back(drawn.spectrum);

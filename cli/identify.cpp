@@ -244,6 +244,7 @@ void identify_command(const IdentifyRequest& request) {
   const std::vector<int> unknowns = unknowns_of(model, request);
   const DataSource data = data_source(tellegen_identify, request.source, request.file);
   RecordOptions reading;
+  reading.clock = false;  // its relations are integrals over equal steps
   reading.sensors = request.sensors.empty() ? sensors_in_data(model, data)
                                             : sensors_named(model, split_list(request.sensors));
   reading.inputs = request.inputs.empty() ? model.estimation.inputs : split_list(request.inputs);
@@ -268,9 +269,8 @@ void identify_command(const IdentifyRequest& request) {
     throw StudyError(request.file, report.stage().failure);
   write_model(report);
   if (!write_json(tellegen_identify, request, json_text(to_json(report)))) {
-    fmt::print("{}, {} rows every {:g} s", model.name, record.steps, record.step);
-    for (const Record& more : options.fit.more_records)
-      fmt::print(", {} rows every {:g} s", more.steps, more.step);
+    fmt::print("{}, {}", model.name, record.rows_text());
+    for (const Record& more : options.fit.more_records) fmt::print(", {}", more.rows_text());
     fmt::print("\n\n");
     for (const std::string& remark : record.remarks) fmt::print("{}\n", remark);
     print_search(report);

@@ -54,7 +54,7 @@ ResidualFigures residual_figures(const std::vector<double>& t, const std::vector
     for (const auto& [when, what] : one.events)
       figure.lines.push_back({FigureLine::Look::level, what, {when, when}, {-size, size}, 1, false});
     figures.over_time.push_back(to_html(figure));
-    const Spectrum found = averaged_spectrum(normalised, step);
+    const Spectrum found = step > 0.0 ? averaged_spectrum(normalised, step) : Spectrum();
     if (found.frequency.empty()) continue;
     if (spectrum.bands.empty()) {
       const std::vector<double> ends{found.frequency.front(), found.frequency.back()};

@@ -126,7 +126,7 @@ class PyModel {
   const Model& model() const { return model_; }
 
   // The columns that are given go before [columns] of the model file.
-  Record record(const Model& model, const Files& files, const Columns& columns) const {
+  Record record(const Model& model, const Files& files, const Columns& columns, bool clock = true) const {
     TableOptions format;
     format.is_unit = is_header_unit;
     ColumnNames names;
@@ -134,7 +134,9 @@ class PyModel {
     if (!text_)
       for (ColumnName& entry : columns_section(file_))
         if (!columns.contains(entry.name)) names.push_back(std::move(entry));
-    return read_record(model, DataSource(files, format, std::move(names)), record_options(model));
+    RecordOptions options = record_options(model);
+    options.clock = clock;
+    return read_record(model, DataSource(files, format, std::move(names)), options);
   }
 
   // A simulation that accounts for energy cannot be run again. But the same run has the same balance: it is
@@ -622,7 +624,7 @@ PYBIND11_MODULE(_tellegen, m) {
                                    "T611",
                                    "nothing is asked for",
                                    {"name the parameters to find in [unknowns] of the model"}});
-               found = identify(model, self.record(model, files, columns), unknowns, {});
+               found = identify(model, self.record(model, files, columns, false), unknowns, {});
              }
              if (!found->failure.empty()) throw std::runtime_error(found->failure);
              py::dict result = calibration_of(found->fit);

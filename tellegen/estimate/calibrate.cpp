@@ -78,9 +78,8 @@ class Stage {
         smooth_(smooth_rows(model_, indices())) {
     add_part(record, stage, model);
     for (const Record& more : options.more_records) {
-      Record moved = more;
-      moved.start = 0.0;  // its run begins with it
-      add_part(moved, stage, more.start != 0.0 ? with_time_origin(model, more.start) : model);
+      // Its run begins with it.
+      add_part(from_zero(more), stage, more.start != 0.0 ? with_time_origin(model, more.start) : model);
     }
     noise_ = noise_of();
     for (const ResponseData& data : options.responses)
@@ -105,7 +104,7 @@ class Stage {
     weigh_by_residuals(searches[result.best]);
     const SquaresSearch& best = searches[result.best];
     const auto& run = parts_.front().run;
-    result.method = run ? fmt::format("{}, steps of {:g} s", run->method(), run->step()) : "linearised";
+    result.method = run ? run->steps_text() : "linearised";
     for (const SquaresSearch& s : searches) result.starts.push_back(told(s));
     if (best.path.empty()) {
       result.failure = best.stopped;
@@ -159,6 +158,7 @@ class Stage {
       for (std::size_t s : chosen)
         part.readings.push_back(row < added.first ? no_number : record.reading(row, s));
     part.given.resize(static_cast<std::size_t>(part.steps) * record.inputs.size());
+    if (!part.clock.empty()) part.clock.resize(static_cast<std::size_t>(part.steps));
     part.arrivals.clear();
     part.counts.clear();
   }
@@ -760,8 +760,7 @@ CalibrationResult calibrate(const Model& model, const Record& record, std::vecto
   }
   check_stages(model, record, stages);
   if (record.start != 0.0) {  // the run begins with the record
-    Record moved = record;
-    moved.start = 0.0;
+    const Record moved = from_zero(record);
     for (CalibrationStage& stage : stages) {
       if (stage.from) *stage.from -= record.start;
       if (stage.to) *stage.to -= record.start;

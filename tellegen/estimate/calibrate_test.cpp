@@ -88,6 +88,25 @@ TEST(Calibrate, missing_readings_count_nothing) {
 }
 
 // Resistances from the end of the record, then capacities from all of it.
+// Rows from a tenth of a millisecond to a tenth of a second apart: every one counts, at its own time.
+TEST(Calibrate, irregular_rows_reach_the_bound) {
+  Model model = twin_model_file("rc-thermal/network.toml");
+  Record record = rows_of(sensors_of(model, {"S2", "S3"}), 0.01, 601);
+  double t = 0.0;
+  for (std::int64_t row = 0; row < record.steps; ++row) {
+    record.clock.push_back(t);
+    t += row % 3 == 0 ? 1e-4 : 0.0125 + 0.0125 * std::sin(static_cast<double>(row));
+  }
+  read_with_noise(model, record, 5);
+  const auto unknowns = unknowns_from(model, {{"C1", 1.0}, {"C2", 10.0}});
+  const StageResult stage =
+      calibrate(model, record, {{unknowns, {}, {}, {}, {}}}, interpreted()).stages.front();
+  EXPECT_EQ(stage.failure, "");
+  EXPECT_EQ(stage.misfit, "");
+  EXPECT_EQ(stage.readings, 2 * 601);
+  expect_found(stage, model);
+}
+
 TEST(Calibrate, stages_keep_what_the_ones_before_found) {
   Model model = shipped_model("inverter");
   const Record record = record_of(model, {"S1", "S_hs", "S_w"}, 0.01, 501, 3);

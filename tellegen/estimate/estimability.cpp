@@ -136,13 +136,14 @@ EstimabilityReport what_can_be_known(const Model& model, const Record& record,
   EstimabilityReport report;
   std::vector<std::string> names;
   for (int s : record.sensors) names.push_back(model.outputs[static_cast<std::size_t>(s)].name);
-  report.experiment = fmt::format("{} read every {:g} s from {:g} s to {:g} s", listed(names), record.step,
-                                  record.start, record.time(std::max<std::int64_t>(0, record.steps - 1)));
+  report.experiment =
+      fmt::format("{} read {} from {:g} s to {:g} s", listed(names),
+                  record.clock.empty() ? fmt::format("every {:g} s", record.step) : "at irregular times",
+                  record.start, record.time(std::max<std::int64_t>(0, record.steps - 1)));
   // Readings that exist were taken in a run that begins with them; a planned run begins at t = 0.
   if (!record.readings.empty() && record.start != 0.0) {
-    Record moved = record;
-    moved.start = 0.0;
-    EstimabilityReport found = what_can_be_known(with_time_origin(model, record.start), moved, question);
+    EstimabilityReport found =
+        what_can_be_known(with_time_origin(model, record.start), from_zero(record), question);
     found.experiment = report.experiment;
     return found;
   }

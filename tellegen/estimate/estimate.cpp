@@ -69,6 +69,7 @@ class Run {
     follow.inputs = record_.inputs;
     if (record_.arrivals.empty()) follow.late = 0.0;
     follow.nearest = false;
+    follow.any_times = !record_.clock.empty();
     follow.rows = static_cast<long>(record_.steps);
     follow.begins = record_.time(0);
     follow.given = record_.given.data();
@@ -169,8 +170,8 @@ class Run {
   void judge() {
     std::vector<std::string> names;
     for (int s : record_.sensors) names.push_back(model_.outputs[s].name);
-    InnovationMonitor monitor(std::move(names), record_.start, record_.step, 0);
-    monitor.add(estimate_.innovation, estimate_.innovation_deviation, refused_);
+    InnovationMonitor monitor(std::move(names), record_.step, 0);
+    monitor.add(estimate_.t, estimate_.innovation, estimate_.innovation_deviation, refused_);
     estimate_.inconsistent = monitor.stretches();
     estimate_.sensors = monitor.statistics();
     estimate_.warnings = monitor.warnings();

@@ -24,6 +24,7 @@ class StreamRun {
     FollowOptions follow = follow_options(model_, options_.estimate, stream_.step());
     follow.check = true;
     follow.nearest = stream_.nearest();
+    follow.any_times = stream_.irregular();
     follow.corrected = [this](std::int64_t row, const Innovations& innovations) {
       corrected(row, innovations);
     };
@@ -57,7 +58,8 @@ class StreamRun {
     RecordStream::Row row;
     double saved = resumed < 0 ? -std::numeric_limits<double>::infinity() : twin_->time(resumed);
     // What is older than any way back has been followed before; without one, the newest step too.
-    const double way_back = follow.late > 0.0 ? follow.late + 1.5 * follow.step : -0.5 * follow.step;
+    const double beside = follow.any_times ? 1e-12 * std::abs(twin_->time(resumed)) : follow.step;
+    const double way_back = follow.late > 0.0 ? follow.late + 1.5 * beside : -0.5 * beside;
     const double oldest =
         resumed < 0 ? -std::numeric_limits<double>::infinity() : twin_->time(resumed) - way_back;
     while (!(options_.stop && *options_.stop) && stream_.next(row)) {
@@ -94,7 +96,8 @@ class StreamRun {
     if (!monitor_) {
       std::vector<std::string> names;
       for (int s : model_.estimation.sensors) names.push_back(model_.outputs[s].name);
-      monitor_.emplace(std::move(names), twin_->time(first_row_), stream_.step(), stream_.rows());
+      monitor_.emplace(std::move(names), stream_.step(), stream_.rows());
+      begin_ = twin_->time(row);
     }
     if (row >= next_row_) {
       next_row_ = row + 1;
@@ -131,7 +134,8 @@ class StreamRun {
     Estimate& e = result_.estimate;
     const std::size_t width = e.quantities.size();
     const std::vector<InconsistentStretch> found =
-        monitor_->add(innovation_, innovation_deviation_, refused_);
+        monitor_->add(t_, innovation_, innovation_deviation_, refused_);
+    end_ = t_.back();
     std::size_t next = 0;
     const std::int64_t first = next_row_ - static_cast<std::int64_t>(t_.size()) - first_row_;
     for (std::size_t row = 0; row < t_.size(); ++row) {
@@ -184,9 +188,10 @@ class StreamRun {
     Record& record = result_.record;
     record.sensors = follow.sensors;
     record.inputs = follow.inputs;
-    record.step = follow.step;
-    record.start = twin_->time(first_row_);
     record.steps = e.rows;
+    record.start = begin_;
+    record.step =
+        follow.any_times && e.rows > 1 ? (end_ - begin_) / static_cast<double>(e.rows - 1) : follow.step;
     record.remarks = stream_.remarks();
     const Twin::Counts& counts = twin_->counts();
     for (std::size_t s = 0; s < sensors_; ++s) {
@@ -218,7 +223,8 @@ class StreamRun {
   std::optional<InnovationMonitor> monitor_;
   StreamedEstimate result_;
   std::int64_t next_row_ = 0, first_row_ = 0;  // the row that comes next; the first of this run
-  std::int64_t followed_before_ = 0;           // rows of the stream, by the twin that was saved
+  double begin_ = 0.0, end_ = 0.0;
+  std::int64_t followed_before_ = 0;  // rows of the stream, by the twin that was saved
   std::vector<double> t_, mean_, deviation_, innovation_, innovation_deviation_, cells_;
   std::vector<char> refused_;
 };

@@ -13,7 +13,7 @@
 namespace tellegen {
 
 Filter::Filter(TwinModel& model, const FilterOptions& options, bool dense)
-    : model_(model), options_(options) {
+    : model_(model), options_(options), length_(options.step) {
   const auto n = static_cast<long>(model.size());
   belief_.x = model.start();
   if (dense) {
@@ -26,6 +26,27 @@ Filter::Filter(TwinModel& model, const FilterOptions& options, bool dense)
     q_[k] = state.noise * state.noise * (state.fresh ? 1.0 : options.step);
     if (state.fresh) fresh_.push_back(k);
   }
+}
+
+bool Filter::predict_over(double t, double length, const double* u, const double* du, Matrix* phi) {
+  const double longest = options_.step;
+  const double parts = model_.constant_slopes() ? 1.0 : std::max(1.0, std::ceil(length / longest - 1e-6));
+  set_length(length / parts);
+  inputs_.assign(u, u + model_.inputs());
+  for (double part = 0.0; part < parts; ++part) {
+    const double done = part / parts * length;
+    for (std::size_t k = 0; k < inputs_.size(); ++k) inputs_[k] = u[k] + du[k] * done;
+    if (!predict(t + done, inputs_.data(), du)) return false;
+    if (phi) *phi = part == 0.0 ? transition() : Matrix(transition() * *phi);
+  }
+  return true;
+}
+
+void Filter::set_length(double h) {
+  if (h != length_) constant_phi_.resize(0, 0);
+  length_ = h;
+  noise_ = q_ * (h / options_.step);
+  for (long k : fresh_) noise_[k] = q_[k];
 }
 
 void Filter::widen(long state, double variance) {
@@ -61,7 +82,7 @@ void deviations_of(const SlopeRows& slopes, const Matrix& p, Vector& out) {
 bool Filter::flow_of_states(const Vector& x, double t, const double* u, const double* du, Vector& step,
                             Matrix& phi) {
   if (!model_.evaluate(x, t, u, du, point_)) return false;
-  const double h = options_.step;
+  const double h = length_;
   const auto n = x.size();
   if (options_.euler) {
     step = h * point_.rates;
@@ -186,7 +207,7 @@ class ExtendedFilter : public Filter {
     if (!flow(belief_.x, t, u, du, step_, phi_)) return false;
     belief_.x += step_;
     model_.clamp(belief_.x);
-    propagate(belief_.p, phi_, q_, work_);
+    propagate(belief_.p, phi_, noise(), work_);
     return belief_.x.allFinite();
   }
 
@@ -239,7 +260,7 @@ class PartialFilter : public Filter {
     if (!flow(belief_.x, t, u, du, step_, phi_)) return false;
     belief_.x += step_;
     model_.clamp(belief_.x);
-    propagate(belief_.p, phi_, q_, work_);
+    propagate(belief_.p, phi_, noise(), work_);
     return belief_.x.allFinite();
   }
 
@@ -340,13 +361,14 @@ constexpr std::size_t most_generated = 6000;
 constexpr std::size_t fewest_modal = 40;  // states; below, dense products are quicker
 
 constexpr EstimatorEntry table[] = {
-    {"kf", "Kalman filter, for linear models", true, false, extended_filter},
-    {"ekf", "extended Kalman filter", true, false, extended_filter},
-    {"pkf", "partial update: states keep part of their values", false, false, partial_filter},
-    {"ukf", "unscented: sigma points instead of derivatives", false, false, unscented_filter},
+    {"kf", "Kalman filter, for linear models", true, false, true, extended_filter},
+    {"ekf", "extended Kalman filter", true, false, true, extended_filter},
+    {"pkf", "partial update: states keep part of their values", false, false, true, partial_filter},
+    {"ukf", "unscented: sigma points instead of derivatives", false, false, true, unscented_filter},
     {"ekf-perfect", "states, rates and unknowns; the equations between them as readings without noise", false,
-     true, perfect_filter},
-    {"steady", "the gain that does not change any more, for linear models", false, false, steady_filter},
+     true, false, perfect_filter},
+    {"steady", "the gain that does not change any more, for linear models", false, false, false,
+     steady_filter},
 };
 
 }  // namespace
@@ -356,7 +378,7 @@ namespace {
 // Straight-line code has n^2 (n + sensors) operations, and compilers take the square of their number.
 bool can_be_generated(TwinModel& model, const FilterOptions& options) {
   const std::size_t n = model.size(), products = model.constant_slopes() ? 1 : 4;
-  return options.generate && options.reduce <= 0 &&
+  return options.generate && !options.any_length && options.reduce <= 0 &&
          n * n * (products * n + model.sensors()) <= most_generated &&
          FilterFormulas::possible(model, options);
 }
@@ -381,7 +403,7 @@ std::unique_ptr<Filter> extended_filter(TwinModel& model, const FilterOptions& o
                       "only a linear model can be reduced, with the exact flow",
                       {"here a product of states, or of a state and an unknown, changes its matrices; leave "
                        "--reduce and --discretisation out"}});
-  if (linear && (options.reduce > 0 || (options.reduce == 0 && n > full_filter_limit)))
+  if (linear && !options.any_length && (options.reduce > 0 || (options.reduce == 0 && n > full_filter_limit)))
     if (auto filter = reduced_filter(model, options)) return filter;
   if (linear && !fresh && n > fewest_modal)
     if (auto filter = modal_filter(model, options)) return filter;

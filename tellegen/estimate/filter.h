@@ -43,10 +43,11 @@ class CorrectionListener {
 
 struct FilterOptions {
   double step = 0.0;
-  double gate = 0.0;     // innovation^2/variance beyond which a reading is refused; 0: none is
-  bool euler = false;    // x + h f(x) instead of the exact flow
-  bool generate = true;  // straight-line code where a step has formulas (filter_program.h)
-  bool compile = true;   // ... by the system's compiler
+  double gate = 0.0;        // innovation^2/variance beyond which a reading is refused; 0: none is
+  bool euler = false;       // x + h f(x) instead of the exact flow
+  bool generate = true;     // straight-line code where a step has formulas (filter_program.h)
+  bool compile = true;      // ... by the system's compiler
+  bool any_length = false;  // predictions may have any length: predict_over()
   CorrectionListener* listener = nullptr;  // where `generate` is not
   long reduce = 0;  // states of a reduced filter (reduced_filter.cpp) at most; 0: as the size asks for
   // The record for which a reduced filter is made: rows, when it begins, its inputs row by row.
@@ -70,6 +71,10 @@ class Filter {
   virtual bool predict(double t, const double* u, const double* du) = 0;
   virtual bool correct(double t, const double* u, const double* readings, Innovations& out) = 0;
 
+  // From t over any length, in parts no longer than the step; inputs that change (`du`) go on in each. `phi`,
+  // where it is asked for: the transition over all of them.
+  bool predict_over(double t, double length, const double* u, const double* du, Matrix* phi = nullptr);
+
   // The model's states (TwinModel::states()), whatever else the estimator carries.
   virtual const Belief& belief() const { return belief_; }
   virtual const Vector& mean() const { return belief().x; }
@@ -92,6 +97,10 @@ class Filter {
   virtual void set_process_noise(const Vector& variance_per_step) { q_ = variance_per_step; }
 
  protected:
+  // Before a prediction of another length than the step; with `any_length`.
+  virtual void set_length(double h);
+  // Of the prediction to come: q_ belongs to the step.
+  const Vector& noise() const { return length_ == options_.step ? q_ : noise_; }
   bool refuse(double innovation, double variance) const {
     return options_.gate > 0.0 && innovation * innovation > options_.gate * variance;
   }
@@ -105,18 +114,22 @@ class Filter {
   TwinPoint point_;
   Matrix phi_;
   Vector q_, step_;
+  double length_;  // of predictions
 
  private:
   bool flow_of_states(const Vector& x, double t, const double* u, const double* du, Vector& step,
                       Matrix& phi);
   std::vector<long> fresh_;                   // TwinState::fresh
   Matrix constant_phi_, by_rate_, by_slope_;  // where the model's slopes are constant
+  Vector noise_;
+  std::vector<double> inputs_;
 };
 
 struct EstimatorEntry {
   std::string_view name, summary;
-  bool smooths;  // a smoother may follow it
-  bool plain;    // takes unknowns as they are
+  bool smooths;     // a smoother may follow it
+  bool plain;       // takes unknowns as they are
+  bool any_length;  // FilterOptions::any_length
   std::unique_ptr<Filter> (*make)(TwinModel& model, const FilterOptions& options);
 };
 std::span<const EstimatorEntry> estimators();

@@ -14,13 +14,13 @@ constexpr std::int64_t one_stretch = 16;  // rows between two that are one
 
 }  // namespace
 
-InnovationMonitor::InnovationMonitor(std::vector<std::string> sensors, double start, double step,
-                                     std::int64_t rows)
-    : start_(start), step_(step), expected_(rows) {
+InnovationMonitor::InnovationMonitor(std::vector<std::string> sensors, double step, std::int64_t rows)
+    : step_(step), expected_(rows) {
   for (std::string& name : sensors) sensors_.push_back({std::move(name), 0, 0, 0, 0.0, 0.0, {}});
 }
 
-std::vector<InconsistentStretch> InnovationMonitor::add(std::span<const double> innovation,
+std::vector<InconsistentStretch> InnovationMonitor::add(std::span<const double> t,
+                                                        std::span<const double> innovation,
                                                         std::span<const double> deviation,
                                                         std::span<const char> refused) {
   const std::size_t width = sensors_.size();
@@ -44,8 +44,8 @@ std::vector<InconsistentStretch> InnovationMonitor::add(std::span<const double> 
   const auto rows = static_cast<std::int64_t>(normal_.size() / width);
   for (const Inconsistency& i : inconsistencies(normal_, width, step_, std::max(expected_, row_ + rows))) {
     const std::int64_t first = row_ + i.from, last = row_ + i.to;
-    found.push_back({sensors_[i.sensor].name, start_ + step_ * static_cast<double>(first),
-                     start_ + step_ * static_cast<double>(last), first, last, i.ratio, !i.from_window});
+    found.push_back({sensors_[i.sensor].name, t[static_cast<std::size_t>(i.from)],
+                     t[static_cast<std::size_t>(i.to)], first, last, i.ratio, !i.from_window});
   }
   // One that goes on behind the end of a block is one.
   for (const InconsistentStretch& stretch : found) {

@@ -18,12 +18,12 @@ namespace tellegen {
 class InnovationMonitor {
  public:
   // `rows`: of the whole record, for the level of the tests; 0: nobody knows.
-  InnovationMonitor(std::vector<std::string> sensors, double start, double step, std::int64_t rows);
+  InnovationMonitor(std::vector<std::string> sensors, double step, std::int64_t rows);
 
-  // The next rows: [row][sensor]; an innovation that is NaN: no reading was used. Returns the stretches in
-  // them.
-  std::vector<InconsistentStretch> add(std::span<const double> innovation, std::span<const double> deviation,
-                                       std::span<const char> refused);
+  // The next rows: their times; [row][sensor]; an innovation that is NaN: no reading was used. Returns the
+  // stretches in them.
+  std::vector<InconsistentStretch> add(std::span<const double> t, std::span<const double> innovation,
+                                       std::span<const double> deviation, std::span<const char> refused);
 
   std::vector<SensorStatistics> statistics() const;
   const std::vector<InconsistentStretch>& stretches() const { return stretches_; }
@@ -39,7 +39,7 @@ class InnovationMonitor {
     Whiteness whiteness;
   };
   std::vector<Sensor> sensors_;
-  double start_, step_;
+  double step_;
   std::int64_t expected_, row_ = 0;  // rows of the record, rows so far
   std::vector<InconsistentStretch> stretches_;
   std::vector<double> normal_;

@@ -70,8 +70,9 @@ class ModalFilter : public Filter {
       p_.bottomLeftCorner(m_, n_) = others_decay_ * (cross + coupling_ * theta).transpose();
       p_.bottomRightCorner(m_, m_) = others_decay_ * theta * others_decay_.transpose();
     }
-    if (noise_.size() > 0) p_.topLeftCorner(n_, n_).triangularView<Eigen::Lower>() += noise_;
-    for (long k = 0; k < m_; ++k) p_(n_ + k, n_ + k) += q_[others_[static_cast<std::size_t>(k)]];
+    if (noise_.size() > 0)
+      p_.topLeftCorner(n_, n_).triangularView<Eigen::Lower>() += (length_ / options_.step) * noise_;
+    for (long k = 0; k < m_; ++k) p_(n_ + k, n_ + k) += noise()[others_[static_cast<std::size_t>(k)]];
     fresh_ = false;
     return belief_.x.allFinite();
   }
@@ -227,8 +228,8 @@ class ModalFilter : public Filter {
     place_.assign(static_cast<std::size_t>(n_ + m_), -1);
     for (long k = 0; k < n_; ++k) place_[static_cast<std::size_t>(at(own_, k))] = k;
     for (long k = 0; k < m_; ++k) place_[static_cast<std::size_t>(at(others_, k))] = n_ + k;
-    Matrix symmetric = Matrix::Zero(n_, n_), own_by_others = Matrix::Zero(n_, m_),
-           others = Matrix::Zero(m_, m_);
+    Matrix symmetric = Matrix::Zero(n_, n_), own_by_others = Matrix::Zero(n_, m_);
+    others_slopes_ = Matrix::Zero(m_, m_);
     for (long row = 0; row < n_ + m_; ++row)
       for (auto k = f.start[static_cast<std::size_t>(row)]; k < f.start[static_cast<std::size_t>(row) + 1];
            ++k) {
@@ -239,34 +240,43 @@ class ModalFilter : public Filter {
         else if (i < n_)
           own_by_others(i, j - n_) = f.value[k] * scale[i];
         else
-          others(i - n_, j - n_) = f.value[k];
+          others_slopes_(i - n_, j - n_) = f.value[k];
       }
     const SymmetricEigen eigen = symmetric_eigen(0.5 * (symmetric + symmetric.transpose()));
     physical_ = scale.cwiseInverse().asDiagonal() * eigen.vectors;
     modal_ = scale.asDiagonal() * eigen.vectors;
-    // Each mode with the others' states: exact, as one small system.
-    const Matrix by_others = eigen.vectors.transpose() * own_by_others;
-    const double h = options_.step;
+    values_ = eigen.values;
+    by_others_ = eigen.vectors.transpose() * own_by_others;
+    discretise(options_.step);
+  }
+
+  void set_length(double h) override {
+    if (h != length_) discretise(h);
+    Filter::set_length(h);
+  }
+
+  // Each mode with the others' states: exact, as one small system.
+  void discretise(double h) {
     const long small = 1 + m_;
     decay_.resize(n_), by_rate_.resize(n_), by_slope_.resize(n_);
     coupling_.resize(n_, m_), rate_coupling_.resize(n_, m_), slope_coupling_.resize(n_, m_);
-    const auto discretise = [&](double value, const auto& row) {
+    const auto exact = [&](double value, const auto& row) {
       Matrix joined = Matrix::Zero(3 * small, 3 * small);
       joined(0, 0) = value;
       joined.block(0, 1, 1, m_) = row;
-      joined.block(1, 1, m_, m_) = others;
+      joined.block(1, 1, m_, m_) = others_slopes_;
       joined.block(0, small, small, small).setIdentity();
       joined.block(small, 2 * small, small, small).setIdentity();
       return exponential(joined * h);
     };
     for (long k = 0; k < n_; ++k) {
-      const Matrix e = discretise(eigen.values[k], by_others.row(k));
+      const Matrix e = exact(values_[k], by_others_.row(k));
       decay_[k] = e(0, 0), by_rate_[k] = e(0, small), by_slope_[k] = e(0, 2 * small);
       coupling_.row(k) = e.block(0, 1, 1, m_);
       rate_coupling_.row(k) = e.block(0, small + 1, 1, m_);
       slope_coupling_.row(k) = e.block(0, 2 * small + 1, 1, m_);
     }
-    const Matrix e = discretise(0.0, Eigen::RowVectorXd::Zero(m_));
+    const Matrix e = exact(0.0, Eigen::RowVectorXd::Zero(m_));
     others_decay_ = e.block(1, 1, m_, m_);
     others_by_rate_ = e.block(1, small + 1, m_, m_);
     others_by_slope_ = e.block(1, 2 * small + 1, m_, m_);
@@ -308,6 +318,8 @@ class ModalFilter : public Filter {
   long n_ = 0, m_ = 0;
   std::vector<long> place_;  // of each state: among tau, then theta
   Matrix physical_, modal_;  // T = physical tau, tau = modal' T
+  Vector values_;            // of the modes
+  Matrix by_others_, others_slopes_;
   Vector decay_, by_rate_, by_slope_;
   Matrix coupling_, rate_coupling_, slope_coupling_;
   Matrix others_decay_, others_by_rate_, others_by_slope_;

@@ -10,6 +10,7 @@
 #include "tellegen/estimate/reading_check.h"
 #include "tellegen/estimate/time_base.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/model/time_origin.h"
 
 namespace tellegen {
 namespace {
@@ -77,31 +78,42 @@ class RecordReader {
     faults_.add({file_, line}, code, std::move(message), std::move(details));
   }
 
-  // The interval of the file, where its times are regular; otherwise the tick of the clock they were written
-  // with.
+  // The interval of the file, where its times are regular; otherwise these are the rows, or the step is the
+  // tick of the clock they were written with.
   double chosen_step() {
     const double interval = base_.interval, first = data_.t.front(), span = data_.t.back() - first;
     if (!exact_ || !(interval > 0.0)) return interval;
     TickFinder ticks;
     bool regular = true;
     double last = first;
-    std::int64_t moments = 1;
     ticks.add(first);
     for (double t : data_.t) {
       if (t <= last) continue;
       ticks.add(last = t);
-      ++moments;
       const double at = (t - first) / interval;
       regular = regular && std::abs(at - std::round(at)) <= close_enough;
     }
     if (regular) return interval;
-    record_.moments = moments;
+    irregular_ = true;
+    if (options_.clock && follows_any_clock(model_)) {
+      lay_clock();
+      return interval;
+    }
     if (ticks.tick() > 0.0 && span / ticks.tick() <= most_ticks) return ticks.tick();
     // Too fine, or no decimal: as near as so many steps allow, and how near is said.
     exact_ = false;
     double step = 1e4;
     while (span / step < 0.1 * most_ticks) step *= 0.5;
     return std::min(step, interval / 16.0);
+  }
+
+  void lay_clock() {
+    own_clock_ = true;
+    std::vector<double>& clock = record_.clock;
+    for (double t : data_.t)
+      if (t >= options_.from.value_or(t) && t <= options_.to.value_or(t)) clock.push_back(t);
+    std::sort(clock.begin(), clock.end());  // late readings come later
+    clock.erase(std::unique(clock.begin(), clock.end()), clock.end());
   }
 
   // The rows of the record: steps from the first time of the file, those within the window.
@@ -119,7 +131,7 @@ class RecordReader {
     const double end = std::floor((last - first) / h + (nearest ? 0.5 : close_enough));
     const double high =
         options_.to ? std::min(end, std::floor((*options_.to - first) / h + close_enough)) : end;
-    if (!(low <= high)) {
+    if (own_clock_ ? record_.clock.empty() : !(low <= high)) {
       fault("T595", "nothing of the record lies in the window",
             {fmt::format("the window goes from {} to {}",
                          options_.from ? fmt::format("{:g} s", *options_.from) : "the beginning",
@@ -127,13 +139,13 @@ class RecordReader {
              fmt::format("the record from {:g} s to {:g} s", first, last)});
       faults_.throw_if_any();
     }
-    const double rows = high - low + 1.0;
+    const double rows = own_clock_ ? static_cast<double>(record_.clock.size()) : high - low + 1.0;
     if (rows * static_cast<double>(width_ + 1) > most_readings) {
       fault("T597", fmt::format("a step of {} cuts the record into {:.3g} rows", seconds_text(h), rows),
             {fmt::format("the file has a row every {}", seconds_text(base_.interval))});
       faults_.throw_if_any();
     }
-    record_.start = first + low * h;
+    record_.start = own_clock_ ? record_.clock.front() : first + low * h;
     record_.steps = static_cast<std::int64_t>(rows);
     record_.readings.assign(record_.steps * record_.sensors.size(), no_number);
     record_.given.assign(record_.steps * record_.inputs.size(), no_number);
@@ -145,7 +157,15 @@ class RecordReader {
   }
 
   double& value(std::size_t row, std::size_t column) { return data_.values[row * width_ + column]; }
-  double steps_from_start(double t) const { return (t - record_.start) / record_.step; }
+  double steps_from_start(double t) const {
+    const std::vector<double>& clock = record_.clock;
+    if (clock.empty()) return (t - record_.start) / record_.step;
+    if (t < clock.front()) return -1.0;
+    // Between two rows: half a step behind the first of them.
+    const auto after = std::lower_bound(clock.begin(), clock.end(), t);
+    return static_cast<double>(after - clock.begin()) - (after == clock.end() || *after > t ? 0.5 : 0.0);
+  }
+  double near() const { return record_.clock.empty() ? close_enough * record_.step : 0.0; }
   bool in_window(double t) const {
     const double at = steps_from_start(t);
     return at > -0.5 && at < static_cast<double>(record_.steps) - 0.5;
@@ -277,7 +297,8 @@ class RecordReader {
       return row;
     };
     std::size_t before = next(0, -std::numeric_limits<double>::infinity()), after = before;
-    if (before == data_.t.size() || data_.t[before] > record_.start + 0.5 * record_.step) {
+    if (before == data_.t.size() ||
+        data_.t[before] > record_.start + (record_.clock.empty() ? 0.5 * record_.step : 0.0)) {
       fault("T596", fmt::format("input '{}' is missing at the beginning", record_.inputs[k]),
             {before == data_.t.size() ? "its column is empty"
                                       : fmt::format("the first value stands at {:.10g} s", data_.t[before])});
@@ -285,16 +306,16 @@ class RecordReader {
     }
     for (std::int64_t step = 0; step < record_.steps; ++step) {
       const double t = record_.time(step);
-      while (after < data_.t.size() && data_.t[after] <= t + close_enough * record_.step) {
-        moved += step > 0 && held && value(after, column) != value(before, column) &&
-                 data_.t[after] < t - close_enough * record_.step;
+      while (after < data_.t.size() && data_.t[after] <= t + near()) {
+        moved +=
+            step > 0 && held && value(after, column) != value(before, column) && data_.t[after] < t - near();
         before = after;
         after = next(after + 1, data_.t[after]);
       }
       double& given = record_.given[step * width + k];
       given = value(before, column);
       const double t0 = data_.t[before];
-      if (!held && after < data_.t.size() && t - t0 > close_enough * record_.step)
+      if (!held && after < data_.t.size() && t - t0 > near())
         given += (value(after, column) - given) * ((t - t0) / (data_.t[after] - t0));
     }
     if (moved > 0)
@@ -334,8 +355,11 @@ class RecordReader {
 
   void remark() {
     std::vector<std::string>& remarks = record_.remarks;
-    for (std::string& text : base_.remarks()) remarks.push_back(std::move(text));
-    if (record_.moments > 0 && exact_)
+    if (own_clock_)
+      remarks.push_back(base_.irregular());
+    else
+      for (std::string& text : base_.remarks()) remarks.push_back(std::move(text));
+    if (irregular_ && exact_ && !own_clock_)
       remarks.push_back(fmt::format("irregular times: each reading is taken at its own, on steps of {}",
                                     seconds_text(record_.step)));
     if (options_.resample != "linear" && !exact_ && moved_ > 1e-3)
@@ -362,6 +386,7 @@ class RecordReader {
   const std::string file_;
   const RecordOptions& options_;
   bool exact_;  // each reading at its own time
+  bool irregular_ = false, own_clock_ = false;
   FaultList faults_;
   DataFile data_;
   std::size_t width_ = 0;
@@ -377,6 +402,11 @@ class RecordReader {
 };
 
 }  // namespace
+
+std::string Record::rows_text() const {
+  return clock.empty() ? fmt::format("{} rows every {:g} s", steps, step)
+                       : fmt::format("{} rows at irregular times", steps);
+}
 
 RecordOptions record_options(const Model& model) {
   RecordOptions options;
@@ -438,6 +468,12 @@ bool is_held(const Model& model, std::string_view input) {
   return std::any_of(model.inputs.begin(), model.inputs.end(), [&](const ModelInput& i) {
     return i.name == input && i.interpolation == Interpolation::hold;
   });
+}
+
+Record from_zero(Record record) {
+  for (double& t : record.clock) t -= record.start;
+  record.start = 0.0;
+  return record;
 }
 
 Record with_sensors(const Record& record, const std::vector<int>& sensors) {

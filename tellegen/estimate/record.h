@@ -21,8 +21,8 @@ struct Record {
   std::vector<int> sensors;         // in Model::outputs
   std::vector<std::string> inputs;  // names of inputs or parameters of the model
   double start = 0.0, step = 0.0;
-  std::int64_t moments = 0;      // rows of the file, where its times are irregular and most steps have none
   std::int64_t steps = 0;        // rows: at start, start + step, ...
+  std::vector<double> clock;     // when each row is, where that is irregular: `step` is a usual interval
   std::vector<double> readings;  // [row][sensor], SI; NaN: none
   std::vector<double> given;     // [row][input], SI; always there
   std::vector<std::int64_t> arrivals;  // [row][sensor]: at which row the reading is known; empty: at its own
@@ -37,18 +37,25 @@ struct Record {
   std::vector<Count> counts;         // per sensor
   std::vector<std::string> remarks;  // gaps and jitter of the time base, in words
 
-  double time(std::int64_t row) const { return start + step * static_cast<double>(row); }
+  double time(std::int64_t row) const {
+    return clock.empty() ? start + step * static_cast<double>(row) : clock[static_cast<std::size_t>(row)];
+  }
+  double end() const { return time(steps - 1); }
+  // From the row before to this one.
+  double length(std::int64_t row) const { return clock.empty() ? step : time(row) - time(row - 1); }
+  std::string rows_text() const;  // "2142 rows every 0.5 s", "2142 rows, irregular"
   double reading(std::int64_t row, std::size_t sensor) const {
     return readings[row * sensors.size() + sensor];
   }
 };
 
 struct RecordOptions {
-  std::vector<int> sensors = {};             // in Model::outputs: columns that must be there
-  std::vector<std::string> inputs = {};      // likewise
-  double step = 0.0;                         // of the estimator; 0: that of the file
-  double late = 0.0;                         // how much later than taken a reading may arrive
-  std::string resample = "exact";            // exact: a time beside the steps is a fault; nearest, linear
+  std::vector<int> sensors = {};         // in Model::outputs: columns that must be there
+  std::vector<std::string> inputs = {};  // likewise
+  double step = 0.0;                     // of the estimator; 0: that of the file
+  double late = 0.0;                     // how much later than taken a reading may arrive
+  std::string resample = "exact";        // exact: a time beside the steps is a fault; nearest, linear
+  bool clock = true;  // irregular times may be the record's own rows; else they lie on the tick of a clock
   std::optional<double> from = {}, to = {};  // the part of the record that is used
 };
 
@@ -58,8 +65,10 @@ RecordOptions record_options(const Model& model);  // as [estimate] says
 // "T2 [degC]", "T2 (K)" or "T2_K"), optionally "arrival". Empty cells and "nan" are missing readings. Throws
 // ModelError with every fault of the file.
 //
-// Resampled `exact`, and without a step that is asked for, irregular times are followed as they are: the step
-// is the tick of the logger's clock, and most steps have no reading.
+// Resampled `exact`, and without a step that is asked for, irregular times are followed as they are: each row
+// of the file is one of the record, at its own time (Record::clock). Models that count steps themselves
+// (sampled variables, imported FMUs, mechanisms), and those who ask for steps, get the tick of the logger's
+// clock, and most steps have no reading.
 //
 // The rows begin at the first time of the file, or the first step after `from`. Resampled `nearest`, a
 // reading belongs to the step next to it, and of two the nearer one counts; `linear` interpolates between
@@ -69,6 +78,9 @@ RecordOptions record_options(const Model& model);  // as [estimate] says
 // or held: what a row gives is in force from its time until the next row. So it is wherever it is missing,
 // and after its last row it keeps its value. Parameters that the data give are interpolated.
 Record read_record(const Model& model, const DataSource& source, const RecordOptions& options);
+
+// The same with its first row at t = 0.
+Record from_zero(Record record);
 
 // The same with these sensors; one that it does not have has no reading.
 Record with_sensors(const Record& record, const std::vector<int>& sensors);

@@ -8,6 +8,7 @@
 
 #include "tellegen/estimate/reading_check.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/model/time_origin.h"
 
 namespace tellegen {
 namespace {
@@ -60,6 +61,10 @@ bool RecordStream::regular(const DataSource& source, const IntervalFinder& finde
 
 std::vector<std::string> RecordStream::remarks() const {
   std::vector<std::string> remarks = data_->remarks();
+  if (irregular()) {
+    remarks.push_back(base_.irregular());
+    return remarks;
+  }
   for (std::string& remark : base_.remarks()) remarks.push_back(std::move(remark));
   if (irregular_)
     remarks.push_back(fmt::format("irregular times: each reading is taken at {}, on steps of {}",
@@ -104,8 +109,9 @@ void RecordStream::look_through(const DataSource& source) {
     const double tick = ticks.tick(), part = tick > 0.0 ? step_ / tick : 0.0;
     // Rows that are regular are a whole number of intervals apart, and the interval one of ticks.
     irregular_ = options_.resample == "exact" && step_ > 0.0 && !regular(source, finder);
-    if (irregular_ && tick > 0.0 && part <= most_ticks_a_row) step_ = tick;
-    if (irregular_ && !(tick > 0.0 && part <= most_ticks_a_row)) {
+    own_clock_ = irregular_ && follows_any_clock(model_);
+    if (irregular_ && !own_clock_ && tick > 0.0 && part <= most_ticks_a_row) step_ = tick;
+    if (irregular_ && !own_clock_ && !(tick > 0.0 && part <= most_ticks_a_row)) {
       step_ /= 16.0;
       nearest_ = true;
     }
@@ -124,7 +130,8 @@ void RecordStream::look_through(const DataSource& source) {
                       "T595",
                       "nothing of the record lies in the window",
                       {fmt::format("the record goes from {:g} s to {:g} s", finder.first(), finder.last())}});
-  rows_ = 1 + static_cast<std::int64_t>(std::floor((end - begin) / step_ + close_enough));
+  rows_ = irregular() ? finder.times()
+                      : 1 + static_cast<std::int64_t>(std::floor((end - begin) / step_ + close_enough));
 }
 
 // The next row of the file within the window, in `pending_`.

@@ -35,6 +35,7 @@ class RecordStream {
   const TimeBase& time_base() const { return base_; }
   std::vector<std::string> remarks() const;  // of the file and of its times
   bool nearest() const { return nearest_; }  // times beside the steps belong to the next one
+  bool irregular() const { return irregular_ && own_clock_; }  // each row is a step of its own
   // Some thousand rows of the whole file, at equal distances: enough to ask what can be known. Without rows
   // where nobody has looked through it.
   const Record& outline() const { return outline_; }
@@ -63,7 +64,7 @@ class RecordStream {
   std::priority_queue<Held, std::vector<Held>, std::greater<>> held_;
   double step_ = 0.0, newest_ = 0.0;
   std::int64_t rows_ = 0, order_ = 0;
-  bool irregular_ = false, nearest_ = false;
+  bool irregular_ = false, nearest_ = false, own_clock_ = false;
   std::vector<std::int64_t> too_late_;
   std::vector<double> inputs_;  // the last that were given
   TimeBase base_;

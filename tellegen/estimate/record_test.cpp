@@ -278,11 +278,20 @@ bool is_said(const Record& record, const std::string& text) {
 }
 
 TEST_F(RecordFile, irregular_times_are_followed_exactly) {
-  const Record record =
-      read("t,Ta [K],P\n0,300,0\n0.45,301,9\n1.95,302,39\n3.1,303,62\n", {.sensors = {0}, .inputs = {"P"}});
+  const std::string file = "t,Ta [K],P\n0,300,0\n0.45,301,9\n1.95,302,39\n3.1,303,62\n";
+  const Record own = read(file, {.sensors = {0}, .inputs = {"P"}});
+  EXPECT_EQ(own.clock, (std::vector<double>{0.0, 0.45, 1.95, 3.1}));
+  EXPECT_EQ(own.counts[0].taken, 4);
+  EXPECT_EQ(own.reading(2, 0), 302.0);
+  EXPECT_EQ(own.given[2], 39.0);
+  EXPECT_TRUE(is_said(own, "each reading is taken at its own"));
+  const Record part = read(file, {.sensors = {0}, .inputs = {"P"}, .from = 0.2, .to = 2.0});
+  EXPECT_EQ(part.clock, (std::vector<double>{0.45, 1.95}));
+  EXPECT_EQ(part.start, 0.45);
+  // On the tick of a clock, for those who need equal steps.
+  const Record record = read(file, {.sensors = {0}, .inputs = {"P"}, .clock = false});
   EXPECT_EQ(record.step, 0.05);
   EXPECT_EQ(record.steps, 63);
-  EXPECT_EQ(record.moments, 4);
   EXPECT_EQ(record.counts[0].taken, 4);
   EXPECT_EQ(record.counts[0].displaced, 0);
   EXPECT_EQ(record.reading(9, 0), 301.0);
@@ -293,7 +302,8 @@ TEST_F(RecordFile, irregular_times_are_followed_exactly) {
   std::string odd = "t,Ta [K]\n";
   for (int k = 0; k < 40; ++k)
     odd += std::to_string(k + 0.3 * std::sin(k * k)) + ",30" + std::to_string(k % 10) + "\n";
-  const Record near = read(odd);
+  EXPECT_EQ(read(odd).steps, 40);
+  const Record near = read(odd, {.sensors = {0}, .clock = false});
   EXPECT_EQ(near.counts[0].taken, 40);
   EXPECT_LT(near.step, 0.1);
 }

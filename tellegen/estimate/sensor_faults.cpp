@@ -81,7 +81,7 @@ class SignatureBank : public CorrectionListener {
         if (h.kind == FaultKind::offset)
           signature_[k] += 1.0;
         else if (h.kind == FaultKind::drift)
-          signature_[k] += record_.step * static_cast<double>(row_ - h.onset);
+          signature_[k] += record_.time(row_) - record_.time(h.onset);
         else
           signature_[k] += reading - innovation - zeros_[sensor];  // of what is measured, not of what is read
       }
@@ -139,6 +139,7 @@ std::vector<FaultHypothesis> tested(const Attempt& attempt, std::vector<FaultHyp
   options.step = record.step;
   options.euler = attempt.options.euler;
   options.generate = false;
+  options.any_length = !record.clock.empty();
   options.compile = attempt.options.compile;
   options.listener = &bank;
   const auto filter = extended_filter(plant, options);
@@ -146,13 +147,20 @@ std::vector<FaultHypothesis> tested(const Attempt& attempt, std::vector<FaultHyp
   Innovations innovations{std::vector<double>(sensors), std::vector<double>(sensors),
                           std::vector<char>(sensors), 0.0};
   std::vector<double> rates(inputs);
+  std::vector<char> held;
+  for (const std::string& input : record.inputs) held.push_back(is_held(model, input));
+  Matrix transition;
   for (std::int64_t row = 0; row < end; ++row) {
     const auto at = static_cast<std::size_t>(row);
     const double* given = record.given.data() + at * inputs;
     if (row > 0) {
-      for (std::size_t k = 0; k < inputs; ++k) rates[k] = (given[k] - (given - inputs)[k]) / record.step;
-      if (!filter->predict(record.time(row - 1), given - inputs, rates.data())) break;
-      bank.predicted(filter->transition());
+      const double t = record.time(row - 1), length = record.length(row);
+      for (std::size_t k = 0; k < inputs; ++k)
+        rates[k] = held[k] ? 0.0 : (given[k] - (given - inputs)[k]) / length;
+      if (record.clock.empty() ? !filter->predict(t, given - inputs, rates.data())
+                               : !filter->predict_over(t, length, given - inputs, rates.data(), &transition))
+        break;
+      bank.predicted(record.clock.empty() ? filter->transition() : transition);
     }
     widen(plant, *filter, row, attempt.options.widenings);
     bank.at_row(row);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tellegen/model/parameters.h"
+#include "tellegen/model/time_origin.h"
 #include "tellegen/sensitivity/run.h"
 #include "tellegen/symbolic/table.h"
 
@@ -135,13 +136,70 @@ Model with_inputs(const Model& model, const Record& record) {
   return result;
 }
 
+// The record and the model; where the record has a clock of its own, both in steps of it.
+struct SensorRun::Stepped {
+  Stepped(const Model& given_model, const Record& given_record) : model(&given_model), record(&given_record) {
+    if (!given_record.clock.empty()) follow_clock(given_record);
+  }
+  Stepped(const Stepped&) = delete;
+  Stepped& operator=(const Stepped&) = delete;
+
+  const Model* model;
+  const Record* record;
+  std::vector<std::int64_t> rows;  // of the record, among the steps; empty: all
+
+ private:
+  void follow_clock(const Record& given) {
+    constexpr double longest = 4.0;     // step, in usual intervals
+    constexpr double most_parts = 1e6;  // of all
+    const std::size_t width = given.inputs.size();
+    const double each = std::max(longest * given.step, given.end() / most_parts);
+    own_record_.sensors = given.sensors;
+    own_record_.inputs = given.inputs;
+    own_record_.step = 1.0;
+    std::vector<double> times;
+    const auto add = [&](double t, const double* from, const double* to, double along) {
+      times.push_back(t);
+      for (std::size_t k = 0; k < width; ++k) {
+        const double change = along < 1.0 && is_held(*model, given.inputs[k]) ? 0.0 : to[k] - from[k];
+        own_record_.given.push_back(from[k] + change * along);
+      }
+    };
+    if (given.time(0) > 0.0) add(0.0, given.given.data(), given.given.data(), 0.0);  // a run begins at zero
+    for (std::int64_t row = 0; row < given.steps; ++row) {
+      const double t = given.time(row), before = times.empty() ? t : times.back();
+      const double* to = given.given.data() + static_cast<std::size_t>(row) * width;
+      const double* from = row == 0 ? to : to - width;
+      const double parts = std::max(1.0, std::ceil((t - before) / each - 1e-9));
+      for (double part = 1.0; part < parts; ++part)
+        add(before + (t - before) * part / parts, from, to, part / parts);
+      add(t, to, to, 1.0);
+      rows.push_back(static_cast<std::int64_t>(times.size()) - 1);
+    }
+    own_record_.steps = static_cast<std::int64_t>(times.size());
+    own_model_ = times.size() > 1 ? with_clock(*model, times) : *model;
+    own_model_.simulation.step.reset();  // which is in seconds
+    model = &own_model_;
+    record = &own_record_;
+  }
+  Model own_model_;
+  Record own_record_;
+};
+
 SensorRun::SensorRun(const Model& model, const Record& record, std::vector<int> parameters,
                      const SimulationOptions& integration)
-    : model_(with_inputs(model, record)),
-      sensors_(record.sensors),
+    : SensorRun(Stepped(model, record), std::move(parameters), integration) {}
+
+SensorRun::SensorRun(const Stepped& stepped, std::vector<int> parameters,
+                     const SimulationOptions& integration)
+    : model_(with_inputs(*stepped.model, *stepped.record)),
+      sensors_(stepped.record->sensors),
       parameters_(std::move(parameters)),
-      steps_(record.steps),
+      steps_(stepped.record->steps),
+      rows_(stepped.rows),
       simulation_(integration) {
+  const Model& model = *stepped.model;
+  const Record& record = *stepped.record;
   const double before = record.start / record.step;
   first_ = std::llround(before);
   if (first_ < 0 || std::abs(before - static_cast<double>(first_)) > 1e-6)
@@ -157,7 +215,8 @@ SensorRun::SensorRun(const Model& model, const Record& record, std::vector<int> 
   simulation_.stop_watch = "";
   simulation_.sample = record.step;
   simulation_.stop = record.step * static_cast<double>(std::max<std::int64_t>(1, first_ + steps_ - 1));
-  if (simulation_.step == 0.0) simulation_.step = model.simulation.step.value_or(record.step);
+  if (simulation_.step == 0.0 || !rows_.empty())
+    simulation_.step = model.simulation.step.value_or(record.step);
   simulation_.step = std::min(simulation_.step, record.step);
   simulation_.tolerance = std::min(simulation_.tolerance, newton_tolerance);
   if (!simulation_.method.empty()) {
@@ -176,7 +235,7 @@ void SensorRun::choose_steps(const Record& record) {
   SimulationOptions tried = simulation_;
   tried.method = "exact";
   std::vector<double> noise, exact = values(tried);
-  const bool jumps = has_jumps(model_, record);
+  const bool jumps = !rows_.empty() || has_jumps(model_, record);  // or the length of a step does
   simulation_.method = jumps ? "rk4" : "bdf3";
   if (jumps && !exact.empty()) {
     simulation_ = complete_options(model_, tried);
@@ -345,7 +404,7 @@ SensorSlopes SensorRun::run(std::span<const double> numbers) {
   else if (!reduced_->run(numbers, run.trajectories, run.by_parameter))
     run.failure = "a sensor's value is not finite";
   SensorSlopes result;
-  result.steps = steps_;
+  result.steps = rows_.empty() ? steps_ : static_cast<std::int64_t>(rows_.size());
   result.sensors = sensors_.size();
   result.parameters = parameters_.size();
   result.failure = run.failure;
@@ -353,6 +412,12 @@ SensorSlopes SensorRun::run(std::span<const double> numbers) {
   const std::size_t width = result.sensors, before = static_cast<std::size_t>(first_) * width,
                     size = static_cast<std::size_t>(steps_) * width;
   const auto part = [&](const std::vector<double>& all, std::size_t each) {
+    std::vector<double> chosen;
+    for (std::int64_t row : rows_) {
+      const auto at = all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * width * each);
+      chosen.insert(chosen.end(), at, at + static_cast<std::ptrdiff_t>(width * each));
+    }
+    if (!rows_.empty()) return chosen;
     const auto from = all.begin() + static_cast<std::ptrdiff_t>(before * each);
     return std::vector<double>(from, from + static_cast<std::ptrdiff_t>(size * each));
   };
@@ -361,6 +426,12 @@ SensorSlopes SensorRun::run(std::span<const double> numbers) {
   if (!std::all_of(result.values.begin(), result.values.end(), [](double v) { return std::isfinite(v); }))
     result.failure = "a sensor's value is not finite";
   return result;
+}
+
+std::string SensorRun::steps_text() const {
+  if (rows_.empty()) return fmt::format("{}, steps of {:g} s", method(), step());
+  return fmt::format("{}, {:.0f} step{} from row to row", method(), std::ceil(1.0 / step() - 1e-9),
+                     step() < 1.0 ? "s" : "");
 }
 
 SensorSlopes sensor_slopes(const Model& model, const Record& record, const std::vector<int>& parameters,

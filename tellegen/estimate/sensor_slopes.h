@@ -6,6 +6,9 @@
 // found by more than a hundredth of its standard deviation; where that needs too many steps, "exact" for
 // linear models. Nonlinear models that reduce to states (sensitivity/reduced_run.h) are run so, once that has
 // been seen to give the same readings.
+//
+// A record with a clock of its own is run in steps of that clock (with_clock()), long ones in parts: readings
+// are taken at their times, not near them.
 #pragma once
 
 #include <functional>
@@ -50,8 +53,11 @@ class SensorRun {
 
   std::string method() const { return reduced_ ? "rk4 on the reduced equations" : simulation_.method; }
   double step() const { return reduced_ ? reduced_step_ : simulation_.step; }
+  std::string steps_text() const;  // "rk4, steps of 0.1 s"
 
  private:
+  struct Stepped;
+  SensorRun(const Stepped& stepped, std::vector<int> parameters, const SimulationOptions& integration);
   void choose_steps(const Record& record);
   std::vector<double> values(const SimulationOptions& options) const;
   SensorSlopes run(std::span<const double> numbers);
@@ -64,7 +70,8 @@ class SensorRun {
 
   Model model_;  // with the record's inputs
   std::vector<int> sensors_, parameters_;
-  std::int64_t first_, steps_;  // samples of the run before the record begins; rows of the record
+  std::int64_t first_, steps_;      // samples of the run before the record begins; until it ends
+  std::vector<std::int64_t> rows_;  // those that are rows of the record; empty: all
   SimulationOptions simulation_;
   // Where the model with its sensitivities is small, it is built once and run with other numbers.
   std::unique_ptr<CombinedRun> again_;

@@ -57,6 +57,33 @@ TEST(SensorSlopes, steps_follow_the_record) {
   }
 }
 
+// Rows 0.1 ms to seconds apart, as a battery cycler writes them; a held input that jumps at one of them.
+TEST(SensorSlopes, irregular_rows_are_run_at_their_own_times) {
+  Model model = twin_model_file("rc-thermal/network.toml");
+  const auto wrt = parameters_of(model, {"R1", "C1"});
+  Record regular = rows_of(sensors_of(model, {"S1", "S3"}), 1e-4, 20001), irregular = regular;
+  std::vector<std::int64_t> ticks{0, 130, 131, 135, 1500, 1501, 9000, 9400, 20000};
+  irregular.clock.clear();
+  for (std::int64_t tick : ticks) irregular.clock.push_back(regular.time(tick));
+  irregular.steps = static_cast<std::int64_t>(ticks.size());
+  irregular.step = 0.04;
+  const SensorSlopes exact = sensor_slopes(model, regular, wrt, integration_of("exact"));
+  const SensorSlopes got = sensor_slopes(model, irregular, wrt, integration_of(""));
+  ASSERT_EQ(got.failure, "");
+  ASSERT_EQ(got.steps, irregular.steps);
+  for (std::size_t k = 0; k < ticks.size(); ++k)
+    for (std::size_t s = 0; s < 2; ++s) {
+      const std::size_t at = static_cast<std::size_t>(ticks[k]) * 2 + s;
+      EXPECT_NEAR(got.values[k * 2 + s], exact.values[at], 2e-3) << ticks[k];
+      for (std::size_t p = 0; p < 2; ++p) {
+        const double number = model.parameters[wrt[p]].number;
+        EXPECT_NEAR(number * got.slope(static_cast<std::int64_t>(k), s, p),
+                    number * exact.slope(ticks[k], s, p), 2e-3)
+            << ticks[k];
+      }
+    }
+}
+
 TEST(SensorSlopes, a_record_that_begins_later_still_runs_from_zero) {
   const Model model = twin_model_file("rc-thermal/network.toml");
   Record whole = rows_of(sensors_of(model, {"S2"}), 0.01, 101), late = whole;

@@ -69,6 +69,8 @@ bool TickFinder::misses(double distance) const {
 void TimeBase::add(double before, double t) {
   const double difference = t - before;
   if (difference <= 0.0) return;
+  if (shortest == 0.0 || difference < shortest) shortest = difference;
+  widest = std::max(widest, difference);
   if (difference > 1.5 * interval) {
     ++gaps;
     if (difference > longest) {
@@ -95,6 +97,11 @@ std::vector<std::string> TimeBase::remarks() const {
     remarks.push_back(fmt::format("rows come every {} with a jitter of up to {}", seconds_text(interval),
                                   seconds_text(jitter)));
   return remarks;
+}
+
+std::string TimeBase::irregular() const {
+  return fmt::format("irregular times, {} to {} apart: each reading is taken at its own",
+                     seconds_text(shortest), seconds_text(widest));
 }
 
 std::string seconds_text(double t) {

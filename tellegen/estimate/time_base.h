@@ -49,9 +49,11 @@ struct TimeBase {
   std::int64_t gaps = 0;
   double longest = 0.0, longest_at = 0.0;  // gap, and when it began
   double jitter = 0.0;                     // largest deviation of an interval, gaps apart
+  double shortest = 0.0, widest = 0.0;     // intervals
 
   void add(double before, double t);         // two rows that follow each other
   std::vector<std::string> remarks() const;  // in words
+  std::string irregular() const;             // likewise, of rows that are taken at their own times
 };
 
 std::string seconds_text(double t);  // "1.5 ms"

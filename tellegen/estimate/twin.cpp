@@ -16,7 +16,7 @@
 namespace tellegen {
 namespace {
 
-constexpr std::int64_t longest_gap = 10'000'000;  // steps without a row; beyond that a clock has jumped
+constexpr double longest_gap = 1e7;  // steps without a row; beyond that a clock has jumped
 
 // A filter has diverged where the readings of a sensor are, over many of them, further from what it
 // expects than its own uncertainty allows by this factor.
@@ -24,7 +24,7 @@ constexpr std::size_t divergence_window = 200;
 constexpr double divergence_ratio = 100.0;  // of variances
 
 constexpr std::string_view checkpoint_magic = "TLGNTWIN";
-constexpr std::uint32_t checkpoint_version = 2;
+constexpr std::uint32_t checkpoint_version = 3;
 
 }  // namespace
 
@@ -42,6 +42,11 @@ Twin::Twin(const Model& model, FollowOptions options)
                       "T624",
                       fmt::format("no smoother can follow '{}'", entry_.name),
                       {"use ekf or kf"}});
+  if (options_.any_times && !entry_.any_length)
+    throw ModelError({model.estimation.place,
+                      "T634",
+                      fmt::format("'{}' cannot follow irregular times", entry_.name),
+                      {"use ekf, or give its steps: --step 1s --resample nearest"}});
   for (const std::string& input : options_.inputs) {
     held_.push_back(is_held(model, input));
     begins_at_inputs_ =
@@ -53,6 +58,7 @@ Twin::Twin(const Model& model, FollowOptions options)
   filter_options_.step = options_.step;
   filter_options_.euler = options_.euler;
   filter_options_.compile = options_.compile;
+  filter_options_.any_length = options_.any_times;
   filter_options_.reduce = options_.reduce;
   filter_options_.rows = options_.rows;
   filter_options_.begins = options_.begins;
@@ -105,6 +111,7 @@ void Twin::begin() {
   failure_.clear();
   smoother_ = {};
   smoothed_inputs_.clear();
+  smoothed_times_.clear();
 }
 
 void Twin::restart(const Vector& process_noise) {
@@ -120,6 +127,26 @@ std::string Twin::executor() const { return filter_->executor(); }
 std::string Twin::remark() const { return filter_->remark(); }
 const std::vector<EstimatedQuantity>& Twin::described() const { return plant_->quantities(); }
 const Innovations& Twin::innovations() const { return innovations_; }
+
+double Twin::time(std::int64_t row) const {
+  if (!options_.any_times) return start_ + options_.step * static_cast<double>(row);
+  return row < oldest() || row > row_ ? start_ : moments_[static_cast<std::size_t>(row - oldest())].t;
+}
+
+// The row that belongs to a time; beside all of them -2, which is too late for one that is older.
+std::int64_t Twin::row_of(double t) const {
+  if (row_ < 0) return 0;
+  if (t > moments_.back().t) return row_ + 1;
+  const auto at = std::lower_bound(moments_.begin(), moments_.end(), t,
+                                   [](const Moment& m, double time) { return m.t < time; });
+  return at != moments_.end() && at->t == t ? at->row : -2;
+}
+
+bool Twin::is_over(double t) const {
+  return options_.any_times
+             ? moments_.size() > 1 && moments_[1].t < t - options_.late - close_enough * options_.step
+             : moments_.size() > kept_;
+}
 
 bool Twin::fail(std::int64_t row, const std::string& reason) {
   failure_ = fmt::format("at t = {:.6g} s {}", time(row), reason);
@@ -143,12 +170,14 @@ Twin::Pushed Twin::push(double t, std::span<const double> readings, std::span<co
     }
   }
   const double at = (t - start_) / options_.step, nearest = std::round(at);
-  if (!std::isfinite(at) || (!options_.nearest && std::abs(at - nearest) > close_enough)) {
+  if (!std::isfinite(at) ||
+      (!options_.nearest && !options_.any_times && std::abs(at - nearest) > close_enough)) {
     ++counts_.beside;
     return Pushed::beside;
   }
   ++counts_.rows;
-  const auto row = static_cast<std::int64_t>(std::clamp(nearest, -1e18, 1e18));
+  const auto row =
+      options_.any_times ? row_of(t) : static_cast<std::int64_t>(std::clamp(nearest, -1e18, 1e18));
   checked_.assign(readings.begin(), readings.end());
   if (options_.check)
     for (std::size_t s = 0; s < checked_.size(); ++s) {
@@ -159,9 +188,10 @@ Twin::Pushed Twin::push(double t, std::span<const double> readings, std::span<co
       if (verdict != ReadingVerdict::good) checked_[s] = no_number;
     }
   if (row <= row_) return push_old(row, checked_);
-  if (row_ >= 0 && row - row_ > longest_gap) {
-    fail(row_, fmt::format("the next row is {:.3g} s later: {} steps without readings", t - time(row_),
-                           row - row_));
+  const double passed = row_ < 0 ? 0.0 : std::round((t - time(row_)) / options_.step);
+  if (passed > longest_gap) {
+    fail(row_, fmt::format("the next row is {:.3g} s later: {:.0f} steps without readings", t - time(row_),
+                           passed));
     return Pushed::failed;
   }
   if (!catch_up()) return Pushed::failed;
@@ -174,7 +204,7 @@ Twin::Pushed Twin::push(double t, std::span<const double> readings, std::span<co
   }
   const std::int64_t before = row_;
   for (std::int64_t next = before + 1; next <= row; ++next) {
-    Moment& moment = next_moment(next);
+    Moment& moment = next_moment(next, options_.any_times ? t : time(next));
     moment.inputs = target_;
     if (next == row) {
       moment.readings = checked_;
@@ -192,8 +222,8 @@ Twin::Pushed Twin::push(double t, std::span<const double> readings, std::span<co
 }
 
 // Where the oldest is no longer needed, its memory is used again.
-Twin::Moment& Twin::next_moment(std::int64_t row) {
-  if (moments_.size() > kept_) {
+Twin::Moment& Twin::next_moment(std::int64_t row, double t) {
+  if (is_over(t)) {
     gone_log_likelihood_ += moments_.front().log_likelihood;
     moments_.push_back(std::move(moments_.front()));
     moments_.pop_front();
@@ -202,6 +232,7 @@ Twin::Moment& Twin::next_moment(std::int64_t row) {
   }
   Moment& moment = moments_.back();
   moment.row = row;
+  moment.t = t;
   moment.counted.assign(options_.sensors.size(), 0);
   moment.log_likelihood = 0.0;
   return moment;
@@ -213,8 +244,10 @@ bool Twin::step_to(std::int64_t row) {
   Moment& moment = moments_.back();
   if (moments_.size() > 1 && !predict(moments_[moments_.size() - 2], moment)) return false;
   if (moments_.size() == 1) widen(*plant_, *filter_, row, options_.widenings);
-  if (options_.smooth)
+  if (options_.smooth) {
     smoothed_inputs_.insert(smoothed_inputs_.end(), moment.inputs.begin(), moment.inputs.end());
+    smoothed_times_.push_back(moment.t);
+  }
   if (goes_back_) {
     moment.belief = filter_->save();
     moment.algebraic = plant_->algebraic();
@@ -225,22 +258,30 @@ bool Twin::step_to(std::int64_t row) {
   return failure_.empty();
 }
 
+bool Twin::advance(double t, double length, const double* inputs, Matrix* transition) {
+  if (options_.any_times) return filter_->predict_over(t, length, inputs, rates_.data(), transition);
+  if (!filter_->predict(t, inputs, rates_.data())) return false;
+  if (transition) *transition = filter_->transition();
+  return true;
+}
+
 bool Twin::predict(const Moment& from, const Moment& to) {
+  const double length = options_.any_times ? to.t - from.t : options_.step;
   rates_.resize(to.inputs.size());
   for (std::size_t k = 0; k < rates_.size(); ++k)
-    rates_[k] = held_[k] ? 0.0 : (to.inputs[k] - from.inputs[k]) / options_.step;
+    rates_[k] = held_[k] ? 0.0 : (to.inputs[k] - from.inputs[k]) / length;
   if (options_.smooth) corrected_ = filter_->belief();
-  if (!filter_->predict(time(from.row), from.inputs.data(), rates_.data()))
+  if (!advance(from.t, length, from.inputs.data(), options_.smooth ? &transition_ : nullptr))
     return fail(to.row, "the model cannot be evaluated");
   widen(*plant_, *filter_, to.row, options_.widenings);
   if (options_.smooth)
-    smoother_.keep(static_cast<std::size_t>(to.row), corrected_, filter_->transition(), filter_->belief());
+    smoother_.keep(static_cast<std::size_t>(to.row), corrected_, transition_, filter_->belief());
   return true;
 }
 
 // `more`: what other readings of this step have said already.
 bool Twin::correct(Moment& moment, const double* readings, const Innovations* more) {
-  if (!filter_->correct(time(moment.row), moment.inputs.data(), readings, innovations_))
+  if (!filter_->correct(moment.t, moment.inputs.data(), readings, innovations_))
     return fail(moment.row, "the innovation's covariance is singular");
   if (more) {
     moment.log_likelihood += innovations_.log_likelihood;
@@ -288,13 +329,13 @@ void Twin::watch(const Moment& moment) {
 }
 
 Twin::Pushed Twin::push_old(std::int64_t row, std::span<const double> readings) {
-  const std::int64_t oldest = row_ + 1 - static_cast<std::int64_t>(moments_.size());
   // The newest step may be read in several rows; before it there is a way back, or none.
-  if (row < oldest || (row < row_ && (!goes_back_ || row_ - row > static_cast<std::int64_t>(kept_)))) {
+  if (row < oldest() || (row < row_ && (!goes_back_ || (!options_.any_times &&
+                                                        row_ - row > static_cast<std::int64_t>(kept_))))) {
     ++counts_.too_late;
     return Pushed::too_late;
   }
-  Moment& moment = moments_[static_cast<std::size_t>(row - oldest)];
+  Moment& moment = moments_[static_cast<std::size_t>(row - oldest())];
   bool any = false;
   new_readings_.assign(readings.size(), no_number);
   for (std::size_t s = 0; s < readings.size(); ++s) {
@@ -323,8 +364,7 @@ Twin::Pushed Twin::push_old(std::int64_t row, std::span<const double> readings) 
 bool Twin::catch_up() {
   if (again_from_ < 0) return failure_.empty();
   const std::int64_t from = std::exchange(again_from_, -1);
-  const std::int64_t oldest = row_ + 1 - static_cast<std::int64_t>(moments_.size());
-  for (auto k = static_cast<std::size_t>(from - oldest); k < moments_.size(); ++k) {
+  for (auto k = static_cast<std::size_t>(from - oldest()); k < moments_.size(); ++k) {
     Moment& moment = moments_[k];
     if (moment.row == from) {
       filter_->restore(moment.belief);
@@ -352,8 +392,8 @@ const Belief& Twin::belief() {
   return filter_->belief();
 }
 
-void Twin::read_quantities(const Vector& x, std::int64_t row, const double* inputs, Quantities& out) {
-  out.t = time(row);
+void Twin::read_quantities(const Vector& x, double t, const double* inputs, Quantities& out) {
+  out.t = t;
   plant_->quantities_at(x, out.t, inputs, out.mean, slopes_);
 }
 
@@ -361,7 +401,7 @@ const Twin::Quantities& Twin::quantities() {
   catch_up();
   if (quantities_known_ || row_ < 0) return quantities_;
   const Vector algebraic = plant_->algebraic();
-  read_quantities(filter_->mean(), row_, moments_.back().inputs.data(), quantities_);
+  read_quantities(filter_->mean(), moments_.back().t, moments_.back().inputs.data(), quantities_);
   filter_->deviations(slopes_, quantities_.deviation);
   plant_->set_algebraic(algebraic);
   quantities_known_ = true;
@@ -376,17 +416,21 @@ std::vector<Twin::Quantities> Twin::forecast(std::span<const double> inputs, dou
   const Vector algebraic = plant_->algebraic();
   const std::size_t width = options_.inputs.size();
   const auto steps = static_cast<std::int64_t>(std::floor(horizon / options_.step + close_enough));
-  std::vector<double> at = moments_.back().inputs, next = at, rates(width);
+  const double begin = moments_.back().t;
+  std::vector<double> at = moments_.back().inputs, next = at;
+  rates_.resize(width);
   bool good = true;
   for (std::int64_t k = 0; k < steps && good; ++k) {
     if (width > 0 && (static_cast<std::size_t>(k) + 1) * width <= inputs.size())
       next.assign(inputs.begin() + static_cast<long>(static_cast<std::size_t>(k) * width),
                   inputs.begin() + static_cast<long>((static_cast<std::size_t>(k) + 1) * width));
-    for (std::size_t i = 0; i < width; ++i) rates[i] = held_[i] ? 0.0 : (next[i] - at[i]) / options_.step;
-    good = filter_->predict(time(row_ + k), at.data(), rates.data());
+    for (std::size_t i = 0; i < width; ++i) rates_[i] = held_[i] ? 0.0 : (next[i] - at[i]) / options_.step;
+    const double t = options_.any_times ? begin + options_.step * static_cast<double>(k) : time(row_ + k);
+    good = advance(t, options_.step, at.data());
     at = next;
     if (!good) break;
-    read_quantities(filter_->mean(), row_ + k + 1, at.data(), coming.emplace_back());
+    read_quantities(filter_->mean(), options_.any_times ? t + options_.step : time(row_ + k + 1), at.data(),
+                    coming.emplace_back());
     filter_->deviations(slopes_, coming.back().deviation);
   }
   filter_->restore(now);
@@ -401,8 +445,8 @@ void Twin::smooth(const std::function<void(std::int64_t row, const Quantities&)>
   const Vector algebraic = plant_->algebraic();
   Quantities out;
   smoother_.run(filter_->belief(), [&](std::size_t row, const Belief& belief) {
-    read_quantities(filter_->states_of(belief), static_cast<std::int64_t>(row),
-                    smoothed_inputs_.data() + row * width, out);
+    read_quantities(filter_->states_of(belief), smoothed_times_[row], smoothed_inputs_.data() + row * width,
+                    out);
     filter_->deviations_in(belief, slopes_, out.deviation);
     each(static_cast<std::int64_t>(row), out);
   });
@@ -415,7 +459,7 @@ std::uint64_t Twin::fingerprint() {
   Fingerprint print;
   print.text(entry_.name);
   for (double number : {options_.step, options_.late, filter_options_.gate}) print.number(number);
-  for (bool choice : {options_.nearest, options_.check, options_.euler, options_.anyway})
+  for (bool choice : {options_.nearest, options_.any_times, options_.check, options_.euler, options_.anyway})
     print.number(choice);
   for (double number :
        {static_cast<double>(options_.reduce), static_cast<double>(options_.rows), options_.begins})
@@ -446,7 +490,7 @@ void Twin::keep(Checkpoint& parts) {
   for (std::uint64_t k = 0; k < moments && parts.reading_goes_on(); ++k) {
     if (parts.reading()) moments_.emplace_back();
     Moment& m = moments_[k];
-    parts(m.row, m.log_likelihood, m.belief.x, m.belief.p, m.algebraic, m.readings, m.inputs, m.counted);
+    parts(m.row, m.t, m.log_likelihood, m.belief.x, m.belief.p, m.algebraic, m.readings, m.inputs, m.counted);
   }
   for (ReadingCheck& check : checks_) {
     ReadingCheck::State state = check.state();

@@ -8,7 +8,7 @@
 // Time goes in steps from the first row on. The rules of a row:
 //
 //   its time    lies on a step, to a millionth of it, or the row is refused; with `nearest` it belongs to the
-//               step next to it
+//               step next to it; with `any_times` each row is a step of its own, however long it is
 //   newer       than all before: the twin predicts to it, step by step, and corrects by its readings. Steps
 //               that no row came for have no readings. So nothing of the future is needed: the step to a row
 //               is taken when the row is there
@@ -44,10 +44,11 @@ struct FollowOptions {
   std::vector<int> sensors = {};         // in Model::outputs: the order of readings
   std::vector<std::string> inputs = {};  // names of inputs or parameters: the order of inputs
   double step = 0.0;
-  double late = 0.0;      // how much later than newer rows a row may come
-  bool nearest = false;   // times beside the steps belong to the next one
-  bool check = false;     // readings that cannot be ones are missing
-  std::string estimator;  // empty: as the model says
+  double late = 0.0;       // how much later than newer rows a row may come
+  bool nearest = false;    // times beside the steps belong to the next one
+  bool any_times = false;  // rows come at any times; no prediction is longer than the step
+  bool check = false;      // readings that cannot be ones are missing
+  std::string estimator;   // empty: as the model says
   bool euler = false, compile = true;
   bool anyway = false;  // follow on where the filter diverged
   bool smooth = false;  // keep what smooth() needs: every step
@@ -97,7 +98,8 @@ class Twin {
   const Belief& belief();                    // of the states
   const Innovations& innovations() const;    // of the readings corrected by last
   std::int64_t row() const { return row_; }  // the newest step; -1 before the first
-  double time(std::int64_t row) const { return start_ + options_.step * static_cast<double>(row); }
+  // With `any_times`: of the newest row, and of those that there is a way back to.
+  double time(std::int64_t row) const;
 
   // The coming steps up to the horizon, in seconds: inputs row by row, SI; the last of them, or the newest
   // that came, holds on. Empty where the model cannot be evaluated.
@@ -127,6 +129,7 @@ class Twin {
   // A step that can be gone back to.
   struct Moment {
     std::int64_t row = 0;
+    double t = 0.0;
     Belief belief;  // before its readings, where there is a way back
     Vector algebraic;
     std::vector<double> readings, inputs;
@@ -137,15 +140,19 @@ class Twin {
   void build(const Model& model);
   void begin();
   void keep(class Checkpoint& parts);
+  std::int64_t row_of(double t) const;
+  std::int64_t oldest() const { return row_ + 1 - static_cast<std::int64_t>(moments_.size()); }
+  bool is_over(double t) const;  // what came then, for late readings
   Pushed push_old(std::int64_t row, std::span<const double> readings);
   bool step_to(std::int64_t row);
-  Moment& next_moment(std::int64_t row);
+  Moment& next_moment(std::int64_t row, double t);
+  bool advance(double t, double length, const double* inputs, Matrix* transition = nullptr);  // at rates_
   bool predict(const Moment& from, const Moment& to);
   bool correct(Moment& moment, const double* readings, const Innovations* more = nullptr);
   bool catch_up();
   bool fail(std::int64_t row, const std::string& reason);
   void watch(const Moment& moment);
-  void read_quantities(const Vector& x, std::int64_t row, const double* inputs, Quantities& out);
+  void read_quantities(const Vector& x, double t, const double* inputs, Quantities& out);
   std::uint64_t fingerprint();
 
   const Model& original_;
@@ -181,6 +188,8 @@ class Twin {
   bool diverged_ = false;
   Smoother smoother_;
   std::vector<double> smoothed_inputs_;  // [row][input]
+  std::vector<double> smoothed_times_;
+  Matrix transition_;
   Belief corrected_;
   Vector first_algebraic_;
   std::vector<double> rates_, checked_, new_readings_, origin_, target_;

@@ -62,6 +62,60 @@ void expect_same(Twin& a, Twin& b, const std::string& what) {
   ASSERT_EQ(a.log_likelihood(), b.log_likelihood()) << what;
 }
 
+// Each row is a step of its own: what a twin comes to that takes every tick between them, without readings.
+TEST(Twin, rows_at_any_times_are_those_of_a_clock_that_ticks) {
+  Model model = rc_twin("Q0");
+  model.unknowns[model.estimation.unknowns[0]].varies = ModelUnknown::Varies::constant;
+  const Record record = bench(model, 400);
+  const std::vector<std::int64_t> ticks{0, 1, 2, 17, 18, 60, 61, 200, 399};
+  for (const char* estimator : {"kf", "ekf", "pkf", "ukf"}) {
+    FollowOptions every = options_for(model, estimator), any = every;
+    any.any_times = true;
+    any.step = 0.3;
+    Twin a(model, every), b(model, any);
+    for (std::int64_t tick : ticks) {
+      EXPECT_EQ(a.push(record.time(tick), row_of(record, tick), {}), Twin::Pushed::taken);
+      EXPECT_EQ(b.push(record.time(tick), row_of(record, tick), {}), Twin::Pushed::taken);
+    }
+    EXPECT_EQ(b.row(), static_cast<std::int64_t>(ticks.size()) - 1);
+    const Twin::Quantities &x = a.quantities(), &y = b.quantities();
+    EXPECT_DOUBLE_EQ(x.t, y.t);
+    for (Eigen::Index k = 0; k < x.mean.size(); ++k) {
+      EXPECT_NEAR(x.mean[k], y.mean[k], 1e-7 * (1 + std::abs(x.mean[k]))) << estimator << " " << k;
+      EXPECT_NEAR(x.deviation[k], y.deviation[k], 1e-7 * (1 + x.deviation[k])) << estimator << " " << k;
+    }
+  }
+}
+
+TEST(Twin, at_any_times_late_readings_are_put_in_and_a_restored_twin_goes_on) {
+  const Model model = rc_twin("C1");
+  const Record record = bench(model, 100);
+  FollowOptions options = options_for(model, "ekf", 0.2);
+  options.any_times = true;
+  Twin in_time(model, options), late(model, options), restored(model, options);
+  const std::vector<std::int64_t> ticks{0, 1, 2, 17, 18, 25, 60, 61, 99};
+  for (std::int64_t tick : ticks) in_time.push(record.time(tick), row_of(record, tick), {});
+  for (std::int64_t tick : ticks) {
+    const bool lost = tick == 17;
+    late.push(
+        record.time(tick),
+        lost ? std::array{nothing, nothing} : std::array{row_of(record, tick)[0], row_of(record, tick)[1]},
+        {});
+    if (tick == 25) {
+      EXPECT_EQ(late.push(record.time(17), row_of(record, 17), {}), Twin::Pushed::late);
+    }
+    if (tick == 60) restored.restore(late.checkpoint());
+    if (tick > 60) restored.push(record.time(tick), row_of(record, tick), {});
+  }
+  expect_same(in_time, late, "late");
+  expect_same(late, restored, "restored");
+  EXPECT_EQ(late.push(record.time(17), row_of(record, 17), {}), Twin::Pushed::too_late);
+  EXPECT_EQ(late.push(0.3333, row_of(record, 17), {}), Twin::Pushed::too_late);  // no row was there
+  FollowOptions steady = options_for(model, "steady");
+  steady.any_times = true;
+  EXPECT_THROW(Twin(model, steady), ModelError);
+}
+
 struct Case {
   const char *estimator, *unknown;
 };

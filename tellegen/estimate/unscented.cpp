@@ -31,7 +31,7 @@ class UnscentedFilter : public Filter {
       if (options_.euler ? !model_.rates(next_, t, u, step_) : !flow(next_, t, u, du, step_, phi_))
         return false;
       if (options_.euler) {
-        step_ *= options_.step;
+        step_ *= length_;
         renew(next_, step_);
       }
       points_.col(k) += step_;
@@ -43,7 +43,7 @@ class UnscentedFilter : public Filter {
       next_ = points_.col(k) - belief_.x;
       for (Eigen::Index j = 0; j < n; ++j) belief_.p.col(j) += (weight(k) * next_[j]) * next_;
     }
-    belief_.p.diagonal() += q_;
+    belief_.p.diagonal() += noise();
     model_.clamp(belief_.x);
     return belief_.x.allFinite();
   }

@@ -366,6 +366,11 @@ double noise_of_readings(const Record& record, std::size_t sensor) {
 
 Identification identify(const Model& model, const Record& record, const std::vector<int>& unknowns,
                         const IdentifyOptions& options) {
+  if (!record.clock.empty())
+    throw ModelError({{model.file.string(), 0},
+                      "T634",
+                      "identification needs readings at equal steps",
+                      {"read the record on the tick of its clock: RecordOptions::clock"}});
   return Identifier(model, record, unknowns, options).run();
 }
 
