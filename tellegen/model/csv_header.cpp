@@ -146,7 +146,7 @@ std::optional<CsvColumn> CsvHeader::find(std::string_view name, const Wanted& wa
     } else if (cell.unit && cell.name == name) {
       found.push_back({at, cell.text, *cell.unit});
     } else if (!unit.empty() && cell.text.starts_with(behind)) {
-      const std::string suffix = cell.text.substr(behind.size());
+      const std::string suffix = with_slash(cell.text.substr(behind.size()));
       if (units().convertible(suffix, unit))
         found.push_back({at, cell.text, suffix});
       else if (units().known(suffix))

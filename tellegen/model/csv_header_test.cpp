@@ -49,6 +49,10 @@ TEST_F(InputTable, units_of_the_header_are_honoured) {
   EXPECT_NEAR(at(read(csv, R"({ table = "f.csv", column = "P", interpolation = "hold" })"), 59.0), 60.0,
               1e-12);
   // Behind the name, too; and round brackets may be part of a name.
+  EXPECT_NEAR(at(read("t,P_kJ_s\n0,1\n2,3\n", R"({ table = "f.csv", column = "P", unit = "W" })"), 1.0),
+              2000.0, 1e-9);
+  EXPECT_NEAR(at(read("t,P_kJ_per_h\n0,36\n2,36\n", R"({ table = "f.csv", column = "P", unit = "W" })"), 1.0),
+              10.0, 1e-9);
   EXPECT_NEAR(at(read("t,P_kW\n0,1\n2,3\n", R"({ table = "f.csv", column = "P", unit = "W" })"), 1.0), 2000.0,
               1e-9);
   EXPECT_NEAR(at(read("t,V(out)\n0,1\n2,3\n", R"({ table = "f.csv" })"), 1.0), 2.0, 1e-12);

@@ -82,6 +82,13 @@ std::vector<Bracket> brackets_of(std::string_view text) {
 
 }  // namespace
 
+std::string with_slash(std::string_view unit) {
+  const std::string_view sign = unit.find("_per_") == unit.npos ? "_" : "_per_";
+  const std::size_t at = unit.find(sign);
+  if (at == unit.npos) return std::string(unit);
+  return std::string(unit.substr(0, at)) + "/" + std::string(unit.substr(at + sign.size()));
+}
+
 std::string header_unit(std::string_view text, std::string_view expected) {
   const auto fits = [&](std::string_view unit) {
     return units().known(unit) && (expected.empty() || units().convertible(unit, expected));
@@ -141,7 +148,7 @@ std::vector<NameAndUnit> name_and_unit(std::string_view text) {
       if (body[at] != ' ') cuts.back().sign = body[at];
       continue;
     }
-    cuts.push_back({std::string(name), std::string(unit), body[at]});
+    cuts.push_back({std::string(name), body[at] == '_' ? with_slash(unit) : std::string(unit), body[at]});
   }
   return cuts;
 }

@@ -16,6 +16,9 @@ namespace tellegen {
 // Hz beside angular speeds are revolutions. Unchanged where it is none that loggers write.
 std::string header_unit(std::string_view text, std::string_view expected);
 
+// "rad/s" of "rad_s", "m/s2" of "m_per_s2": columns whose names are names in a program have no other sign.
+std::string with_slash(std::string_view unit);
+
 // Whether a text is a unit as headers have them.
 bool is_header_unit(std::string_view text);
 
