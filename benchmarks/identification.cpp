@@ -22,7 +22,7 @@ using Numbers = std::vector<std::pair<std::string, double>>;
 const std::string folder = TELLEGEN_SOURCE_DIR "/models/identification/";
 
 // A model with its true numbers and what its sensors would read without noise.
-struct Truth {
+struct MachineTruth {
   Model model;
   Record record;
   std::vector<int> unknowns;
@@ -30,7 +30,7 @@ struct Truth {
   std::vector<double> clean;    // [row][sensor]
   std::vector<double> sigma;    // per sensor
 
-  Truth(Model read, const Numbers& truth, double step, std::int64_t rows) : model(std::move(read)) {
+  MachineTruth(Model read, const Numbers& truth, double step, std::int64_t rows) : model(std::move(read)) {
     std::vector<int> parameters;
     std::vector<double> values;
     for (const auto& [name, value] : truth) {
@@ -98,7 +98,7 @@ struct Outcome {
   std::string what;
 };
 
-// Weighed as Truth::cost() does: the search itself may have ended with weights a little off.
+// Weighed as MachineTruth::cost() does: the search itself may have ended with weights a little off.
 double cost_of_fit(const Record& record, const Identification& found) {
   const StageResult& stage = found.fit.stages[0];
   if (stage.starts.empty()) return std::numeric_limits<double>::infinity();
@@ -111,7 +111,7 @@ double cost_of_fit(const Record& record, const Identification& found) {
   return sum;
 }
 
-Outcome outcome_of(const Truth& truth, const Record& record) {
+Outcome outcome_of(const MachineTruth& truth, const Record& record) {
   Outcome outcome;
   const std::clock_t began = std::clock();
   try {
@@ -145,7 +145,7 @@ void start_up(const IdentificationOptions& options, Report& report) {
                 fmt::format("six parameters in {} draws of the noise", options.draws),
                 "root mean square of the errors against the Cramer-Rao bound"});
   TextTable table{{"noise", "lost", "largest RMS / bound", "of", "seconds"}, {}};
-  Truth truth(read_model(folder + "model.toml"), published, 1e-4, 2501);
+  MachineTruth truth(read_model(folder + "model.toml"), published, 1e-4, 2501);
   std::mt19937_64 random(options.seed);
   double worst = 0.0, seconds = 0.0;
   for (const auto& [part, loss] : {std::pair{0.02, 0.0}, {0.02, 0.2}, {0.05, 0.0}, {0.05, 0.2}}) {
@@ -227,7 +227,7 @@ void machines(const IdentificationOptions& options, bool speed, Report& report) 
   int found = 0, recognised = 0, failed = 0;
   for (int k = 0; k < options.machines; ++k) {
     const RandomMachine machine(random);
-    Truth truth(read_model_text(text, "machine.toml"), machine.numbers, machine.length / 5000.0, 5001);
+    MachineTruth truth(read_model_text(text, "machine.toml"), machine.numbers, machine.length / 5000.0, 5001);
     truth.noise_of_largest(0.02);
     const Outcome outcome = outcome_of(truth, truth.drawn(random, 0.1));
     if (outcome.found) {
@@ -270,7 +270,7 @@ void others(const IdentificationOptions& options, Report& report) {
   TextTable table{{"model", "within 3 deviations", "at the optimum", "seconds"}, {}};
   double least = 1.0;
   for (const Row& row : models) {
-    const Truth truth(read_model(folder + row.name + ".toml"), row.truth, row.step, row.rows);
+    const MachineTruth truth(read_model(folder + row.name + ".toml"), row.truth, row.step, row.rows);
     std::mt19937_64 random(options.seed);
     double inside = 0.0, all = 0.0, seconds = std::numeric_limits<double>::infinity();
     int found = 0;
