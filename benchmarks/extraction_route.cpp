@@ -44,10 +44,12 @@ class RouteTables {
     const auto searched_from = [&](const QdModel& start, const std::array<double, 3>& lambda) {
       return search_extraction(record, window.first, window.last, window.rule, start, lambda);
     };
+    ExtractionRelaxationOptions plain;  // as published; the trapezoidal rule is not
+    plain.eliminated = window.rule == Discretisation::trapezoidal;
     double convex = 0.0, local = 0.0;
     const QdModel squares = extract_qd0(record, window.first, window.last, window.rule);
-    const ExtractionRelaxation relaxed = timed_route(convex, [&] { return relaxed_by({}, nullptr); });
-    ExtractionRelaxationOptions sharp;
+    const ExtractionRelaxation relaxed = timed_route(convex, [&] { return relaxed_by(plain, nullptr); });
+    ExtractionRelaxationOptions sharp = plain;
     sharp.conic.gap = sharp.conic.feasibility = sharper_tolerance;
     const ExtractionRelaxation sharper = relaxed_by(sharp, nullptr);
     const std::array<double, 3> first{relaxed.lambda[0][0], relaxed.lambda[1][0], relaxed.lambda[2][0]};
@@ -64,16 +66,14 @@ class RouteTables {
     model(fmt::format("{}, {}", record_name, window.name), "least squares", squares, "", "", "");
     relaxation("relaxation", relaxed);
     relaxation(fmt::format("the same to {:g}", sharper_tolerance), sharper);
-    if (window.rule == Discretisation::forward) {  // as published
-      int iterations = 0;
-      ExtractionRelaxation last = relaxed;
-      for (int k = 0; k < route_rounds; ++k) {
-        last = relaxed_by({}, &last);
-        iterations += last.iterations;
-      }
-      model("", fmt::format("{} rounds of the penalty", route_rounds), last.model,
-            fmt::format("{}", iterations), fmt::format("{:.3g}", last.fit), slack(last));
+    int iterations = 0;
+    ExtractionRelaxation last = relaxed;
+    for (int k = 0; k < route_rounds; ++k) {
+      last = relaxed_by(plain, &last);
+      iterations += last.iterations;
     }
+    model("", fmt::format("{} rounds of the penalty", route_rounds), last.model,
+          fmt::format("{}", iterations), fmt::format("{:.3g}", last.fit), slack(last));
     model("", "relaxation, local search", found.model, fmt::format("{}", found.iterations),
           fmt::format("{:.4g}", found.objective), found.converged ? "minimum" : "no minimum");
     table_4.rows.push_back({fmt::format("{}, {}", record_name, window.name),

@@ -95,8 +95,11 @@ class QdFormulation {
     unit_ = {1.0, r, r, r, flux_[2] / current_[2], 1.0, r};
     for (int p = 0; p < qd_lifted; ++p) parameters_[p] = {programme_.unknown(), programme_.unknown()};
     l4_ = programme_.unknown();
+    if (options.eliminated && share_ > 0.0)
+      for (std::size_t n = 0; n <= samples_.size(); ++n)
+        between_.push_back({programme_.unknown(), programme_.unknown(), programme_.unknown()});
     for (std::size_t n = 0; n < samples_.size(); ++n) declare(n);
-    for (std::size_t n = 0; n + 1 < samples_.size(); ++n) difference(n);
+    for (std::size_t n = 0; n < samples_.size(); ++n) difference(n);
     for (std::size_t n = 0; n < samples_.size(); ++n) constrain(n);
     for (const Lifted& p : parameters_) programme_.square(p.square, p.value);  // (2.16e), (2.16f)
     if (previous) penalise(*previous);
@@ -147,10 +150,11 @@ class QdFormulation {
   void declare(std::size_t n) {
     QdSample& s = samples_[n];
     for (int k = 0; k < 3; ++k) {
-      s.z[k] = programme_.unknown();
-      const Affine linked = k == 1 ? s.z[k] + record_.field_current * unit_[qd_l4] / flux_[1] * l4_ : s.z[k];
-      s.lambda[k] = {options_.eliminated ? linked : programme_.unknown(), programme_.unknown()};
-      if (!options_.eliminated) programme_.equal_zero(s.lambda[k].value - linked);  // (2.16c)
+      const Affine field = k == 1 ? record_.field_current * unit_[qd_l4] / flux_[1] * l4_ : Affine();
+      s.lambda[k] = {between_.empty() ? programme_.unknown() : 0.5 * (between_[n][k] + between_[n + 1][k]),
+                     programme_.unknown()};
+      s.z[k] = options_.eliminated ? s.lambda[k].value - field : programme_.unknown();
+      if (!options_.eliminated) programme_.equal_zero(s.lambda[k].value - s.z[k] - field);  // (2.16c)
       s.i[k] = {programme_.unknown(), programme_.unknown()};
       if (!by_difference(n)) s.h[k] = programme_.unknown();
     }
@@ -160,24 +164,30 @@ class QdFormulation {
     if (!options_.eliminated) programme_.equal_zero(s.theta - s.w[1] + s.w[0]);  // (2.16d)
   }
 
-  // Forward differences give r i of all samples but the last.
+  // Whether the difference equations give r i. Forward ones do of all samples but the last. Trapezoidal ones
+  // do with y between the samples for lambda: lambda = (y+ + y-)/2 and dT d lambda/dt = y+ - y- satisfy them.
   bool by_difference(std::size_t n) const {
-    return options_.eliminated && share_ == 0.0 && n + 1 < samples_.size();
+    return options_.eliminated && (share_ > 0.0 || n + 1 < samples_.size());
   }
 
   void difference(std::size_t n) {  // (2.16b)
-    QdSample &s = samples_[n], &next = samples_[n + 1];
+    QdSample& s = samples_[n];
+    const bool last = n + 1 == samples_.size();
+    if (last && between_.empty()) return;
     for (int k = 0; k < 3; ++k) {
-      const std::vector<double>& v = record_.v[k];
-      const double drop = unit_[qd_r] * current_[k] / flux_[k];
-      const double voltage =
-          record_.interval / flux_[k] * ((1.0 - share_) * v[first_ + n] + share_ * v[first_ + n + 1]);
-      Affine rest = s.lambda[k].value - next.lambda[k].value + Affine(voltage);
+      const double drop = unit_[qd_r] * current_[k] / flux_[k], voltage = record_.interval / flux_[k];
+      const double v = record_.v[k][first_ + n], v_next = last ? v : record_.v[k][first_ + n + 1];
+      if (by_difference(n)) {
+        const Affine change = between_.empty() ? samples_[n + 1].lambda[k].value - s.lambda[k].value
+                                               : between_[n + 1][k] - between_[n][k];
+        s.h[k] = (1.0 / drop) * (Affine(voltage * v) - change - (k < 2 ? s.f[k] : Affine()));
+        continue;
+      }
+      const QdSample& next = samples_[n + 1];
+      Affine rest =
+          s.lambda[k].value - next.lambda[k].value + Affine(voltage * ((1.0 - share_) * v + share_ * v_next));
       if (k < 2) rest = rest - (1.0 - share_) * s.f[k] - share_ * next.f[k];
-      if (by_difference(n))
-        s.h[k] = (1.0 / drop) * rest;
-      else
-        programme_.equal_zero(rest - (1.0 - share_) * drop * s.h[k] - share_ * drop * next.h[k]);
+      programme_.equal_zero(rest - (1.0 - share_) * drop * s.h[k] - share_ * drop * next.h[k]);
     }
   }
 
@@ -248,6 +258,7 @@ class QdFormulation {
   std::array<Lifted, qd_lifted> parameters_;
   Affine l4_;
   std::vector<QdSample> samples_;
+  std::vector<std::array<Affine, 3>> between_;  // samples; empty: not used
   std::array<double, 3> flux_{}, current_{};
   std::array<double, qd_parameters> unit_{};
   double torque_ = 0.0, scale_ = 0.0;

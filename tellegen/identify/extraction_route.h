@@ -44,7 +44,8 @@ struct ExtractionRelaxationOptions {
   // relative to that result, of every quantity per unit as a mean of the samples. The publication does not
   // give its own.
   double penalty = 1.0;
-  // Second formulation: equalities solved by substitution. The same feasible set in fewer unknowns.
+  // Second formulation: no equalities, by substitution. The same feasible set in fewer unknowns, and better
+  // for the trapezoidal rule, whose equalities run through all samples and stall the solver.
   bool eliminated = false;
   ConicOptions conic;
 };

@@ -129,22 +129,23 @@ TEST(extraction_route, a_penalty_around_the_truth_has_its_minimum_there) {
 }
 
 TEST(extraction_route, two_formulations_have_one_optimum) {
-  const MachineRecord record = record_of(truth, 50, Discretisation::forward);
   QdModel wrong = truth;
   wrong.r_s *= 1.3, wrong.L_md *= 0.8, wrong.L_ls *= 1.5, wrong.poles = 5.0;
-  const ExtractionRelaxation around = lifted(record, wrong);
-  for (const double penalty : {0.01, 1.0}) {
-    ExtractionRelaxationOptions options;
-    options.penalty = penalty;
-    options.conic.gap = options.conic.feasibility = 1e-10;
-    const auto published = relax_extraction(record, 0, 50, Discretisation::forward, options, &around);
-    options.eliminated = true;
-    const auto eliminated = relax_extraction(record, 0, 50, Discretisation::forward, options, &around);
-    EXPECT_EQ(eliminated.equalities, 0);
-    EXPECT_GE(published.objective, 1e-4 * published.scale);
-    EXPECT_NEAR(eliminated.objective, published.objective, 1e-6 * published.objective);
-    EXPECT_LE(largest_error(eliminated.model, published.model), 1e-3);
-  }
+  for (const Discretisation rule : {Discretisation::forward, Discretisation::trapezoidal})
+    for (const double penalty : {0.01, 1.0}) {
+      const MachineRecord record = record_of(truth, 50, rule);
+      const ExtractionRelaxation around = lifted(record, wrong);
+      ExtractionRelaxationOptions options;
+      options.penalty = penalty;
+      options.conic.gap = options.conic.feasibility = 1e-10;
+      const auto published = relax_extraction(record, 0, 50, rule, options, &around);
+      options.eliminated = true;
+      const auto eliminated = relax_extraction(record, 0, 50, rule, options, &around);
+      EXPECT_EQ(eliminated.equalities, 0);
+      EXPECT_GE(published.objective, 1e-4 * published.scale);
+      EXPECT_NEAR(eliminated.objective, published.objective, 1e-6 * published.objective);
+      EXPECT_LE(largest_error(eliminated.model, published.model), 1e-3);
+    }
 }
 
 TEST(extraction_route, rounds_of_the_penalty_end_at_a_point_of_the_problem_itself) {
