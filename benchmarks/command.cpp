@@ -286,9 +286,9 @@ void add_identification(CLI::App& command) {
   identification->add_option("--others", options->others, "draws for each of the other models (300)")
       ->check(CLI::Range(1, 100'000));
   identification->add_option("--seed", options->seed, "of all random numbers (1)");
-  identification->add_option("--only", options->only, "start-up, machines, speedless, others")
+  identification->add_option("--only", options->only, "start-up, machines, speedless, sparse, others")
       ->delimiter(',')
-      ->check(CLI::IsMember({"start-up", "machines", "speedless", "others"}));
+      ->check(CLI::IsMember({"start-up", "machines", "speedless", "sparse", "others"}));
   identification->add_option("--json", options->json, "write everything that is printed to this file");
   identification->callback([options] {
     const std::string_view name = "tellegen benchmark identify";

@@ -13,7 +13,7 @@ struct IdentificationOptions {
   int machines = 1000;  // induction machines of 0.1 to 100 kW
   int others = 300;     // draws for each of the other models
   std::uint64_t seed = 1;
-  std::vector<std::string> only;  // start-up, machines, speedless, others
+  std::vector<std::string> only;  // start-up, machines, speedless, sparse, others
   std::string json;
 };
 

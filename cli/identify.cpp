@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -19,6 +20,7 @@
 #include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/suspicion.h"
 #include "tellegen/model/document.h"
+#include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/rewrite.h"
 #include "tellegen/results/atomic_file.h"
@@ -72,9 +74,45 @@ struct IdentifyReport {
   std::vector<std::string> written;
 
   const StageResult& stage() const { return found.fit.stages[0]; }
-  bool good() const { return found.good() && (request.anyway || found.consistent()); }
+  bool good() const { return found.good() && (request.anyway || (found.consistent() && vague().empty())); }
   const std::string& name(std::size_t k) const { return model.parameters[found.parameters[k]].name; }
   const std::string& unit(std::size_t k) const { return model.parameters[found.parameters[k]].unit; }
+
+  // Positive numbers of which the readings give hardly the size, in words.
+  std::vector<std::string> vague() const {
+    constexpr double known = 1.0 / 3.0;  // relative deviation: the interval of 95 % reaches to a third
+    std::vector<std::string> words;
+    if (found.failure.empty())
+      for (std::size_t k = 0; k < stage().parameters.size(); ++k) {
+        const CalibratedParameter& p = stage().parameters[k];
+        if (p.coordinate == ModelUnknown::Coordinate::logarithm && p.deviation > known * std::abs(p.after))
+          words.push_back(fmt::format("{}: {} with a standard deviation of {:.0f} %", name(k),
+                                      told(p.after, unit(k)), 100.0 * p.deviation / std::abs(p.after)));
+      }
+    return words;
+  }
+
+  // Sensors that have lost most of their readings, and where those are that they have left.
+  std::vector<std::string> lost() const {
+    std::vector<std::string> words;
+    const std::size_t width = record.sensors.size();
+    for (std::size_t s = 0; s < width; ++s) {
+      std::int64_t count = 0, first = -1, last = 0;
+      for (std::int64_t row = 0; row < record.steps; ++row) {
+        if (std::isnan(record.readings[static_cast<std::size_t>(row) * width + s])) continue;
+        if (first < 0) first = row;
+        last = row;
+        ++count;
+      }
+      if (5 * count >= record.steps) continue;
+      words.push_back(fmt::format(
+          "'{}' has {} readings in {} rows{}", model.outputs[record.sensors[s]].name, count, record.steps,
+          count == 0 ? ""
+                     : fmt::format(", from {:.4g} s to {:.4g} s", record.step * static_cast<double>(first),
+                                   record.step * static_cast<double>(last))));
+    }
+    return words;
+  }
 };
 
 void print_search(const IdentifyReport& report) {
@@ -180,21 +218,38 @@ void add_suspicions(const IdentifyReport& report, const IdentifyOptions& options
   // What is right begins near its numbers and is there soon; what is wrong would go on for ever.
   constexpr int few = 3, enough = 12;
   constexpr double far_off = 10.0;
-  const auto quality = [&](const Record& record) {
+  const auto quality_of = [&](const Model& model, const Record& record) {
     constexpr double nothing = std::numeric_limits<double>::infinity();
     try {
       quick.fit.most_iterations = few;
-      const Identification first = identify(report.model, record, report.unknowns, quick);
+      const Identification first = identify(model, record, report.unknowns, quick);
       if (first.good()) return first.quality;
       if (!first.failure.empty() || !(first.fit.stages[0].chi_square < far_off)) return nothing;
       quick.fit.most_iterations = enough;
-      return identify(report.model, record, report.unknowns, quick).quality;
+      return identify(model, record, report.unknowns, quick).quality;
     } catch (const std::exception&) {
       return nothing;
     }
   };
-  for (const Suspicion& s : suspicions(report.model, report.record, report.found.quality, quality))
-    details.push_back("likely reason: " + s.text);
+  const auto quality = [&](const Record& record) { return quality_of(report.model, record); };
+  const std::vector<Suspicion> found = suspicions(report.model, report.record, report.found.quality, quality);
+  for (const Suspicion& s : found) details.push_back("likely reason: " + s.text);
+  if (!found.empty()) return;
+  // A nameplate misread: other numbers of poles, the shaft's speed as it was.
+  for (const std::string& name : parameter_names(report.model, true)) {
+    if (name != "poles" && !name.ends_with(".poles")) continue;
+    for (const double poles : {2.0, 4.0, 6.0, 8.0, 10.0, 12.0}) {
+      Model other = report.model;
+      const int parameter = study_parameter(other, name);
+      const double now = other.parameters[parameter].number;
+      if (poles == now) continue;
+      set_parameters(other, std::span(&parameter, 1), std::span(&poles, 1));
+      if (quality_of(other, report.record) > 1.5) continue;
+      details.push_back(
+          fmt::format("likely reason: {} = {:g} is wrong; the record fits {:g} poles", name, now, poles));
+      return;
+    }
+  }
 }
 
 void refuse(const IdentifyReport& report, const IdentifyOptions& options) {
@@ -202,16 +257,34 @@ void refuse(const IdentifyReport& report, const IdentifyOptions& options) {
   const Identification& found = report.found;
   std::string message = found.failure;
   std::vector<std::string> details = found.misfit;
+  const std::vector<std::string> vague = report.vague(), lost = report.lost();
   bool open = false;
   if (message.empty()) {
     const StageResult& stage = report.stage();
     message = stage.failure.empty() ? "the model does not fit the record" : stage.failure;
-    details.insert(details.end(), stage.open.begin(), stage.open.end());
+    // What a wrong fit leaves open says nothing of the readings.
+    const bool fits = found.misfit.empty() && stage.misfit.empty();
+    open = fits && !stage.open.empty();
+    if (open) details.insert(details.end(), stage.open.begin(), stage.open.end());
+    if (!open && !stage.open.empty()) message = "the model does not fit the record";
     if (!stage.misfit.empty()) details.push_back(stage.misfit);
-    open = !stage.open.empty() && found.misfit.empty();
   }
-  if (open) {
+  const bool unknown = found.good() && found.consistent();  // it fits, but says little
+  if (unknown) message = "the readings hardly determine all parameters";
+  if (unknown || open) details.insert(details.end(), vague.begin(), vague.end());
+  details.insert(details.end(), lost.begin(), lost.end());
+  if (unknown) {
+    details.emplace_back(
+        "readings while these matter would tell: a longer record, more of its rows, less noise; 'tellegen "
+        "design-experiment' proposes one");
+    details.emplace_back("--anyway takes the result as it is");
+  } else if (open) {
     details.emplace_back("state a convention (--set L_r=L_s), or read what would tell them apart");
+    if (!lost.empty()) details.emplace_back("record again from the start on, with fewer readings lost");
+  } else if (!lost.empty() && !found.good()) {
+    details.emplace_back(
+        "too few readings are left to find the numbers and the noise: record again with fewer lost, or give "
+        "the noise in [sensors]");
   } else {
     const std::vector<std::string> starts = contradicted_starts(report.model, report.record, found);
     details.insert(details.end(), starts.begin(), starts.end());
@@ -319,7 +392,8 @@ void add_identify(CLI::App& command) {
       ->type_name("NUMBER")
       ->check(not_positive)
       ->group(how);
-  command.add_flag("--anyway", r.anyway, "take a result that does not fit")->group(how);
+  command.add_flag("--anyway", r.anyway, "take a result that does not fit, or of which little is known")
+      ->group(how);
   const char* integration = "How to integrate";
   command.add_option("--method", r.method, "integration method; chosen by the noise if not given")
       ->type_name("NAME")

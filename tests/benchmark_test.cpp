@@ -10,6 +10,7 @@
 #include "benchmarks/converter.h"
 #include "benchmarks/default_run.h"
 #include "benchmarks/ladder_model.h"
+#include "benchmarks/machine_extraction.h"
 #include "benchmarks/mechanisms.h"
 #include "benchmarks/readers.h"
 #include "benchmarks/relaxation.h"
@@ -174,6 +175,14 @@ TEST(benchmark, the_published_relaxation_is_solved_and_bounds_what_it_may) {
   RelaxationBenchmarkOptions options;
   options.samples = 40;
   EXPECT_TRUE(run_relaxation_benchmark(options));
+}
+
+// Fewer angles and windows: inductances, transient, whose torque is right, least squares and the published
+// route.
+TEST(benchmark, a_machine_from_its_cross_section_becomes_a_qd0_model) {
+  MachineExtractionOptions options;
+  options.quick = true;
+  EXPECT_TRUE(run_machine_extraction(options));
 }
 
 TEST(benchmark, a_mechanism_reads_back_as_it_was_written) {

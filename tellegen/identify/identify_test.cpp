@@ -103,6 +103,35 @@ TEST(Identify, a_wrong_number_of_poles_does_not_fit) {
   EXPECT_FALSE(wrong.good() && wrong.consistent());
 }
 
+// Every reading of the record is kept in one of twenty parts, and lost in the others: with 95 % lost all six
+// numbers are still determined, and independent parts scatter around the truth as their deviations say.
+TEST(Identify, with_95_per_cent_lost_deviations_cover_the_truth) {
+  const Worked worked("model", "start-up");
+  const std::array<double, 6> truth{0.3207, 0.3087, 4.52, 3.23, 0.0037, 0.0089};
+  constexpr int parts = 20;
+  int inside = 0;
+  double squares = 0.0;
+  for (int part = 0; part < parts; ++part) {
+    Worked kept = worked;
+    std::uint32_t random = 1;
+    for (double& reading : kept.record.readings) {
+      random = 1664525u * random + 1013904223u;
+      if (static_cast<int>((random >> 16) % parts) != part) reading = std::nan("");
+    }
+    const Identification found = kept.found();
+    ASSERT_TRUE(found.good() && found.consistent()) << part;
+    for (std::size_t k = 0; k < truth.size(); ++k) {
+      const CalibratedParameter& p = found.fit.stages[0].parameters[k];
+      EXPECT_LT(p.deviation, 0.05 * p.after);
+      const double off = (p.after - truth[k]) / p.deviation;
+      inside += std::abs(off) <= 1.96;
+      squares += off * off;
+    }
+  }
+  EXPECT_GE(inside, 0.95 * 6 * parts - 2.0 * std::sqrt(0.95 * 0.05 * 6 * parts));
+  EXPECT_NEAR(squares / (6 * parts), 1.0, 0.5);  // nor are the deviations larger than need be
+}
+
 // The same readings twice: the same numbers, with deviations smaller by the root of two. The second record
 // may have been taken at another time.
 TEST(Identify, records_of_two_runs_count_together) {

@@ -3,125 +3,14 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <utility>
 
+#include "tellegen/conic/lifting.h"
 #include "tellegen/identify/per_unit.h"
 
 namespace tellegen {
 namespace {
 
-const double root_of_two = std::sqrt(2.0);
-
-// constant + sum of coefficient * variable. Terms few and unsorted.
-struct Affine {
-  double constant = 0.0;
-  std::vector<std::pair<std::int32_t, double>> terms;
-
-  Affine() = default;
-  Affine(double value) : constant(value) {}
-  static Affine variable(std::int32_t index, double factor = 1.0) {
-    Affine result;
-    result.terms.push_back({index, factor});
-    return result;
-  }
-  Affine& add(double factor, const Affine& other) {
-    constant += factor * other.constant;
-    for (const auto& added : other.terms) {
-      const auto at = std::find_if(terms.begin(), terms.end(),
-                                   [&](const auto& term) { return term.first == added.first; });
-      if (at == terms.end())
-        terms.push_back({added.first, factor * added.second});
-      else
-        at->second += factor * added.second;
-    }
-    std::erase_if(terms, [](const auto& term) { return term.second == 0.0; });
-    return *this;
-  }
-  double at(const std::vector<double>& x) const {
-    double sum = constant;
-    for (const auto& [index, value] : terms) sum += value * x[index];
-    return sum;
-  }
-};
-
-Affine operator+(Affine a, const Affine& b) { return std::move(a.add(1.0, b)); }
-Affine operator-(Affine a, const Affine& b) { return std::move(a.add(-1.0, b)); }
-Affine operator*(double factor, const Affine& a) { return std::move(Affine().add(factor, a)); }
-
-// Rows as they are stated; brought into the order of the cones at the end.
-class Programme {
- public:
-  Affine unknown() {
-    problem_.c.push_back(0.0);
-    return Affine::variable(problem_.variables++);
-  }
-  void minimise(double factor, const Affine& form) {
-    constant_ += factor * form.constant;
-    for (const auto& [index, value] : form.terms) problem_.c[index] += factor * value;
-  }
-  void equal_zero(const Affine& form) {
-    const auto row = static_cast<std::int32_t>(problem_.b.size());
-    for (const auto& [index, value] : form.terms) problem_.A.push_back({row, index, value});
-    problem_.b.push_back(-form.constant);
-  }
-  void at_least_zero(const Affine& form) {
-    row(nonnegative_, form);
-    ++problem_.nonnegative;
-  }
-  // square >= x^2
-  void square(const Affine& square, const Affine& x) {
-    row(second_order_, square + Affine(1.0));
-    row(second_order_, square - Affine(1.0));
-    row(second_order_, 2.0 * x);
-    problem_.second_order.push_back(3);
-  }
-  // (3.12); `centre` of c5 is subtracted by a congruence, which leaves the cone as it is.
-  void product(const Affine& c1, const Affine& c2, const Affine& c3, const Affine& c4, const Affine& c5,
-               double centre) {
-    row(semidefinite_, Affine(1.0));
-    row(semidefinite_, root_of_two * c4);
-    row(semidefinite_, root_of_two * (c5 - Affine(centre)));
-    row(semidefinite_, c1);
-    row(semidefinite_, root_of_two * (c3 - centre * c4));
-    row(semidefinite_, c2 - 2.0 * centre * c5 + Affine(centre * centre));
-    problem_.semidefinite.push_back(3);
-  }
-  double constant() const { return constant_; }
-  // The rows end up in the problem; what is left here is empty.
-  ConicProblem build() {
-    for (Rows* rows : {&nonnegative_, &second_order_, &semidefinite_}) {
-      const auto first = static_cast<std::int32_t>(problem_.h.size());
-      for (SparseEntry& entry : rows->entries) {
-        entry.row += first;
-        problem_.G.push_back(entry);
-      }
-      problem_.h.insert(problem_.h.end(), rows->h.begin(), rows->h.end());
-      *rows = {};
-    }
-    return std::move(problem_);
-  }
-
- private:
-  struct Rows {
-    std::vector<SparseEntry> entries;
-    std::vector<double> h;
-  };
-  static void row(Rows& rows, const Affine& form) {  // form = h - G x in the cone
-    const auto number = static_cast<std::int32_t>(rows.h.size());
-    for (const auto& [index, value] : form.terms) rows.entries.push_back({number, index, -value});
-    rows.h.push_back(form.constant);
-  }
-
-  ConicProblem problem_;
-  Rows nonnegative_, second_order_, semidefinite_;
-  double constant_ = 0.0;
-};
-
 enum Parameter { L_s, L_m, r_s, r_r, Q_w, B, parameter_count };
-
-struct Lifted {
-  Affine value, square;
-};
 
 // What stands for the quantities of one sample.
 struct Sample {
@@ -293,7 +182,7 @@ class Formulation {
     const double i2 = unit_.current * unit_.current;
     for (int k = 0; k < 2 && options_.penalty > 0.0; ++k) {
       const double guess = guess_[n][k] / unit_.current;
-      programme_.minimise(options_.penalty * i2, mismatch(s.current[k + 2], guess));
+      programme_.minimise(options_.penalty * i2, lifted_mismatch(s.current[k + 2], guess));
       scale_ += options_.penalty * i2 * guess * guess;
     }
     for (const auto* readings : {&data_.i_qs, &data_.i_ds})
@@ -301,20 +190,16 @@ class Formulation {
     if (!std::isnan(data_.w_r[n])) scale_ += options_.speed_weight * data_.w_r[n] * data_.w_r[n];
   }
 
-  static Affine mismatch(const Lifted& x, double reading) {
-    return x.square - 2.0 * reading * x.value + Affine(reading * reading);
-  }
-
   Affine fit(std::size_t n) const {
     const Sample& s = samples_[n];
     Affine sum;
     const double i2 = unit_.current * unit_.current, w2 = unit_.frequency * unit_.frequency;
     if (!std::isnan(data_.i_qs[n]))
-      sum.add(options_.current_weight * i2, mismatch(s.current[0], data_.i_qs[n] / unit_.current));
+      sum.add(options_.current_weight * i2, lifted_mismatch(s.current[0], data_.i_qs[n] / unit_.current));
     if (!std::isnan(data_.i_ds[n]))
-      sum.add(options_.current_weight * i2, mismatch(s.current[1], data_.i_ds[n] / unit_.current));
+      sum.add(options_.current_weight * i2, lifted_mismatch(s.current[1], data_.i_ds[n] / unit_.current));
     if (!std::isnan(data_.w_r[n]))
-      sum.add(options_.speed_weight * w2, mismatch(s.speed, data_.w_r[n] / unit_.frequency));
+      sum.add(options_.speed_weight * w2, lifted_mismatch(s.speed, data_.w_r[n] / unit_.frequency));
     return sum;
   }
 
@@ -427,7 +312,7 @@ class Formulation {
   PerUnit unit_;
   std::vector<std::array<double, 2>> guess_ = guess_of_rotor_currents(data_);
   std::array<std::vector<double>, 3> filled_{filled(data_.i_qs), filled(data_.i_ds), filled(data_.w_r)};
-  Programme programme_;
+  LiftedProgramme programme_;
   std::array<Lifted, parameter_count> parameters_;
   std::vector<Sample> samples_;
   double scale_ = 0.0;

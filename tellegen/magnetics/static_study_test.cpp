@@ -193,7 +193,7 @@ TEST(StaticStudy, inductances_of_the_wound_rotor_machine) {
   std::vector<MachinePoint> points;
   std::vector<std::vector<double>> rows;
   for (int r = 0; std::getline(file, line); ++r) {
-    if (r % 10 != 3) continue;
+    if (r % 60 != 23) continue;
     std::istringstream cells(line);
     std::vector<double> row;
     for (std::string text; std::getline(cells, text, ',');) row.push_back(std::stod(text));
