@@ -458,7 +458,10 @@ std::uint64_t Twin::fingerprint() {
   if (fingerprint_) return *fingerprint_;
   Fingerprint print;
   print.text(entry_.name);
-  for (double number : {options_.step, options_.late, filter_options_.gate}) print.number(number);
+  // Of irregular rows the step is a usual interval, which the rows to come change: the checkpoint has its
+  // own.
+  for (double number : {options_.any_times ? 0.0 : options_.step, options_.late, filter_options_.gate})
+    print.number(number);
   for (bool choice : {options_.nearest, options_.any_times, options_.check, options_.euler, options_.anyway})
     print.number(choice);
   for (double number :
@@ -484,7 +487,7 @@ std::uint64_t Twin::fingerprint() {
 
 // Everything but what the filter carries, which is made anew when it is read.
 void Twin::keep(Checkpoint& parts) {
-  parts(start_, row_, gone_log_likelihood_);
+  parts(start_, row_, gone_log_likelihood_, options_.step);
   auto moments = static_cast<std::uint64_t>(moments_.size());
   parts(moments);
   for (std::uint64_t k = 0; k < moments && parts.reading_goes_on(); ++k) {
@@ -538,6 +541,7 @@ void Twin::restore(std::string_view bytes) {
   keep(parts);
   if (!parts.good())
     throw wrong("T631", "the checkpoint cannot be used: it is damaged", "begin anew without it");
+  filter_options_.step = options_.step;
   filter_ = entry_.make(*plant_, filter_options_);
   if (noise != filter_->process_noise()) filter_->set_process_noise(noise);
   filter_->restore(now);
