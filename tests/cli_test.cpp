@@ -93,6 +93,19 @@ INSTANTIATE_TEST_SUITE_P(Cli, EveryModel, testing::ValuesIn(model_names()), [](c
   return name;
 });
 
+// The other runs of --verify begin with the model as it is read, so the interpreter's bits are those of the
+// first run.
+TEST(CliSimulate, VerifiesShippedModels) {
+  for (const std::string name : {"rectifier", "dc-motor", "inverter-leg", "pmsm-drive"}) {
+    const Ran ran = run_program({"simulate", model(name), "--stop", "50 ms", "--verify", "--json"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    for (const json& run : json::parse(ran.out).at("second_runs"))
+      if (run.at("name") == "interpreted") {
+        EXPECT_TRUE(run.at("agrees").get<bool>()) << name << run;
+      }
+  }
+}
+
 // Counts of the four benchmarks as Rodriguez et al., Energies 13 (2020) 1354, print them.
 TEST(CliCheck, CountsAsThePaperDoes) {
   const std::map<std::string, std::array<int, 3>> published{{"rlc", {8, 5, 3}},

@@ -40,8 +40,8 @@ std::vector<SecondRunDifference> differences_of(const SimulationResult& a, const
 
 }  // namespace
 
-std::vector<SecondRun> second_runs(const EquationSystem& system, const SimulationOptions& options,
-                                   const std::vector<OutputColumn>& columns, const SimulationResult& run,
+std::vector<SecondRun> second_runs(const std::function<void(const UseOfEquations&)>& with_new_equations,
+                                   const SimulationOptions& options, const SimulationResult& run,
                                    double tolerance) {
   std::vector<SecondRun> all;
   SimulationOptions base = options;
@@ -51,9 +51,11 @@ std::vector<SecondRun> second_runs(const EquationSystem& system, const Simulatio
   const auto take = [&](std::string name, const SimulationOptions& with, double within) {
     SecondRun second{std::move(name), {}, within, {}};
     try {
-      const SimulationResult other = Simulation(system, with, columns).run();
-      second.failure = other.failure;
-      if (other.failure.empty()) second.differences = differences_of(run, other);
+      with_new_equations([&](const EquationSystem& system, const std::vector<OutputColumn>& columns) {
+        const SimulationResult other = Simulation(system, with, columns).run();
+        second.failure = other.failure;
+        if (other.failure.empty()) second.differences = differences_of(run, other);
+      });
     } catch (const SimulationError& error) {
       second.failure = error.what();
     } catch (const ModelError& error) {

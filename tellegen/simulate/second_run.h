@@ -4,8 +4,11 @@
 // Differences are measured by each output's range over the run. Judged is their root mean square: near an
 // edge that two runs take a step apart a single row may differ by the whole range, which its largest
 // difference shows. The interpreter runs the same instructions as compiled code, so there every bit must
-// agree.
+// agree. Each run has equations made anew: sums are in the order in which their terms came into the pool, so
+// in equations with a history the last digits may be others.
 #pragma once
+
+#include <functional>
 
 #include "tellegen/simulate/simulate.h"
 
@@ -27,9 +30,12 @@ struct SecondRun {
   }
 };
 
-// `run` is the result of a run with these options and columns.
-std::vector<SecondRun> second_runs(const EquationSystem& system, const SimulationOptions& options,
-                                   const std::vector<OutputColumn>& columns, const SimulationResult& run,
+using UseOfEquations = std::function<void(const EquationSystem&, const std::vector<OutputColumn>&)>;
+
+// `run` is the result of a run with these options. `with_new_equations` reads the model again and calls what
+// it is given with its equations and the same columns.
+std::vector<SecondRun> second_runs(const std::function<void(const UseOfEquations&)>& with_new_equations,
+                                   const SimulationOptions& options, const SimulationResult& run,
                                    double tolerance);
 
 // What a user should know of them; empty where all agree.
