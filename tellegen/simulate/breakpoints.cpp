@@ -18,16 +18,21 @@ constexpr std::int32_t most_members = 1000;  // of a group that are looked at
 
 bool reached(double t, double at) { return at <= t * (1 + same_instant); }
 
-// The fastest sine or cosine of time in these expressions, in rad/s.
-double fastest_sine(std::span<const Expr> expressions, Expr time, const ExprMap<double>& numbers) {
+// The fastest sine or cosine of time in these expressions, in rad/s: at the begin of a run or at its end,
+// since one with a delay stands still at first.
+double fastest_sine(std::span<const Expr> expressions, Expr time, double stop, ExprMap<double> numbers) {
   double omega = 0.0;
   for (Expr node : nodes_of(expressions)) {
     if (node.op() != Op::call || (node.function().name != "sin" && node.function().name != "cos")) continue;
     const Expr slope = derivative(node.args()[0], time);
+    numbers[time] = 0.0;
     const auto symbols = symbols_of(std::span(&slope, 1));
     if (!std::all_of(symbols.begin(), symbols.end(), [&](Expr s) { return numbers.contains(s); })) continue;
-    if (const double value = std::abs(evaluate(slope, numbers)); std::isfinite(value))
-      omega = std::max(omega, value);
+    for (const double t : {0.0, stop}) {
+      numbers[time] = t;
+      if (const double value = std::abs(evaluate(slope, numbers)); std::isfinite(value))
+        omega = std::max(omega, value);
+    }
   }
   return omega;
 }
@@ -48,16 +53,16 @@ Breakpoints::Breakpoints(const EquationSystem& system, double interval, double s
       if (depends_on(r, t)) timed.push_back(r);
     if (timed.empty()) continue;
     for (std::int32_t m = 0; m < std::min(group.size(), most_members); ++m) {
-      ExprMap<double> numbers{{t, 0.0}};
+      ExprMap<double> numbers;
       for (std::size_t p = 0; p < group.parameters.size(); ++p)
         numbers[group.parameters[p]] = group.values[p][m];
-      omega = std::max(omega, fastest_sine(timed, t, numbers));
+      omega = std::max(omega, fastest_sine(timed, t, stop, numbers));
     }
   }
   for (std::size_t index = 0; index < system.discrete.size(); ++index) {
     const Discrete& d = system.discrete[index];
     if (d.every != 0.0 || d.external || !depends_on(d.update, t)) continue;
-    omega = std::max(omega, fastest_sine(std::span(&d.update, 1), t, {{t, 0.0}}));
+    omega = std::max(omega, fastest_sine(std::span(&d.update, 1), t, stop, {}));
     auto symbols = discrete_symbols(d.update);
     ExprMap<double> starts;
     for (std::size_t k = 0; symbols && k < symbols->size(); ++k)
