@@ -18,6 +18,8 @@ constexpr double different = 0.3;       // of the logarithm of some number: anot
 constexpr double smallest_part = 1e-7;  // of a column: what a perfect record leaves as a residual
 constexpr double collinear = 1e-12;
 constexpr int starts_of_each = 12;
+constexpr int most_starts = 400;      // where none of these comes near to what the readings allow
+constexpr double near_enough = 10.0;  // times what combinations that are made of nothing leave
 constexpr int most_iterations = 60;
 constexpr std::size_t kept = 8;
 constexpr double far_away = 60.0;  // of a logarithm: no number of a model
@@ -110,6 +112,13 @@ class CompressedFit {
     Eigen::VectorXd logarithms;
     double cost = std::numeric_limits<double>::infinity();
   };
+
+  // What combinations that are made of nothing leave: about one for each row.
+  double least_cost() const {
+    double rows = 0.0;
+    for (const Regression& r : regressions_) rows += r.rows;
+    return rows;
+  }
 
   // The combinations as least squares give them, in logarithms: exact where each is a product of powers.
   Eigen::VectorXd first_start(Eigen::VectorXd x, const std::vector<double>& signs) {
@@ -378,7 +387,11 @@ class RelationSearcher {
     std::normal_distribution<double> about(0.0, 1.5);
     std::vector<double> signs(relations_.front().parameters.size(), 1.0);
     const int starts = poles.empty() ? starts_of_each : 3;
-    for (int k = 0; k < starts; ++k) {
+    double best = std::numeric_limits<double>::infinity();
+    const auto enough = [&](int k) {
+      return k >= starts && (!poles.empty() || k >= most_starts || best < near_enough * fit.least_cost());
+    };
+    for (int k = 0; !enough(k); ++k) {
       Eigen::VectorXd x(static_cast<Eigen::Index>(signs.size()));
       for (std::size_t p = 0; p < signs.size(); ++p) {
         x(static_cast<Eigen::Index>(p)) = 2.0 * about(random);
@@ -387,6 +400,7 @@ class RelationSearcher {
       x = fit.move_inside(fit.first_start(x, signs), signs);
       const CompressedFit::Result found = fit.minimise(x, signs);
       if (!std::isfinite(found.cost)) continue;
+      best = std::min(best, found.cost);
       Found f{{}, poles, found.cost};
       for (std::size_t p = 0; p < signs.size(); ++p)
         f.numbers.push_back(signs[p] * std::exp(found.logarithms(static_cast<Eigen::Index>(p))));
