@@ -47,6 +47,7 @@ class AlgebraicRun : public Integrator {
   }
 
   std::int64_t advance(std::int64_t samples, double* rows) override {
+    if (!failure_.empty()) return 0;
     const double interval = problem_.step * static_cast<double>(problem_.stride);
     for (std::int64_t k = 0; k < samples; ++k) {
       for (std::int64_t part = 1; part <= parts_; ++part) {

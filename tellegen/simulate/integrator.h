@@ -106,7 +106,7 @@ class Integrator {
   virtual ~Integrator() = default;
   // Advances by whole sample intervals and writes one row of outputs for each. Returns how many it finished;
   // fewer than asked means failure() says why, or that the run has ended at an event: then one more row
-  // holds the outputs just before it. Allocates nothing.
+  // holds the outputs just before it. After a failure it finishes none. Allocates nothing.
   virtual std::int64_t advance(std::int64_t samples, double* rows) = 0;
   virtual std::optional<double> ended() const { return {}; }  // when, if at Problem::stop_event
   // From the start again, with the numbers and initial values that the problem has now. False where what was

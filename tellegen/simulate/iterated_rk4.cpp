@@ -85,6 +85,7 @@ class IteratedRk4 : public Integrator {
   }
 
   std::int64_t advance(std::int64_t samples, double* rows) override {
+    if (!failure_.empty()) return 0;
     const Problem& problem = minimal_.problem;
     const double h = problem.step;
     for (std::int64_t sample = 0; sample < samples; ++sample) {

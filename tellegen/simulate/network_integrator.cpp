@@ -79,6 +79,7 @@ bool NetworkIntegrator::one_step(NetworkStep& step, double t) {
 }
 
 std::int64_t NetworkIntegrator::advance(std::int64_t samples, double* rows) {
+  if (!failure_.empty()) return 0;
   const auto width = problem_.outputs.size();
   for (std::int64_t sample = 0; sample < samples; ++sample) {
     for (std::int64_t k = 0; k < problem_.stride; ++k) {

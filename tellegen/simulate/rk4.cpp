@@ -111,6 +111,7 @@ class ExplicitRk4 : public Integrator {
   void compile(double interpreting) override { loop_.compile(interpreting); }
 
   std::int64_t advance(std::int64_t samples, double* rows) override {
+    if (!failure_.empty()) return 0;
     const Problem& problem = minimal_->problem;
     steps_.rows = rows;
     const std::int64_t first = control_.index, last = first + samples * problem.stride;
@@ -133,11 +134,12 @@ class ExplicitRk4 : public Integrator {
     const auto width = static_cast<std::int64_t>(problem.outputs.size());
     const std::int64_t done = (control_.index - (ended_ ? 1 : 0) - first) / problem.stride;
     for (std::int64_t row = 0; row < done + (ended_ ? 1 : 0); ++row) {
-      failure_ = not_finite(problem, rows + row * width,
-                            control_.step * static_cast<double>(first + (row + 1) * problem.stride));
-      if (failure_.empty()) continue;
-      failure_ +=
-          "; rk4 is explicit, the step is too long for the fastest part of the model" + stable_step_text();
+      const std::string wrong =
+          not_finite(problem, rows + row * width,
+                     control_.step * static_cast<double>(first + (row + 1) * problem.stride));
+      if (wrong.empty()) continue;
+      failure_ = wrong + "; rk4 is explicit, the step is too long for the fastest part of the model" +
+                 stable_step_text();
       return row;
     }
     if (failure_.empty()) failure_ = fmus_.failure();

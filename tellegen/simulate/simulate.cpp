@@ -316,7 +316,8 @@ SimulationResult Simulation::run(const Progress& progress) {
         result.worst_sample_seconds, seconds / static_cast<double>(std::max<std::int64_t>(1, finished)));
     done += finished;
     if (progress) progress(static_cast<double>(done) / static_cast<double>(samples));
-    if (finished < wanted) {
+    // The last row may be good where what fails only looked ahead.
+    if (finished < wanted || !integrator_->failure().empty()) {
       result.failure = integrator_->failure();
       if (result.failure.find(ended_by_fmu) != std::string::npos)
         result.note = std::exchange(result.failure, {});

@@ -25,6 +25,29 @@ SimulationResult run_until(std::string_view components, const std::string& condi
   return result;
 }
 
+// The step to 0.01 s has a solution, the one to 0.005 s that is tried then has none.
+TEST(Stop, where_no_part_of_a_step_has_a_solution_a_run_in_pieces_fails_too) {
+  constexpr const char* jumping = R"toml(
+v = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 7.73 }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = "if(b.v > 0.8, 0.4, 0.3)" }
+c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.18785561841869214, v0 = 0.3 }
+)toml";
+  for (const char* form : {"auto", "tableau", "minimal"})
+    for (const bool pieces : {false, true}) {
+      SimulationOptions options = options_of("bdf2", 1.0, 0.01);
+      options.form = form;
+      options.event_bisections = 20;
+      Model model = model_of(jumping);
+      model.simulation.stop_when = parse_value(model, "b.v > 1.1", {});
+      add_stop_watch(model, options);
+      const SimulationResult result = Simulation(model, options, columns_of(model, {"b.v"}))
+                                          .run(pieces ? Progress([](double) {}) : Progress());
+      EXPECT_NE(result.failure.find("did not converge in the step to t = 0.005 s"), std::string::npos)
+          << form << pieces << result.failure;
+      EXPECT_EQ(result.t.size(), 1u) << form << pieces;  // what was tried is no result
+    }
+}
+
 struct StopMethod {
   const char *method, *form;
   int bisections;

@@ -193,7 +193,10 @@ bool WholeIntegrator::run_with_events(std::int64_t steps) {
     if (events_->again(t)) {
       // Every part writes the row of this sample, or of the coming one; the last one stays.
       row_ = control_.phase == 0 ? control_.rows - width : control_.rows;
-      if (!events_->locate(control_.index, t)) return false;
+      if (!events_->locate(control_.index, t)) {
+        --control_.index;  // nothing was finished
+        return false;
+      }
       if (events_->ended()) return true;
     } else {
       events_->keep(scheme_, t);
@@ -228,6 +231,7 @@ bool WholeIntegrator::take(const Scheme& scheme, double t, double length) {
 }
 
 std::int64_t WholeIntegrator::advance(std::int64_t samples, double* rows) {
+  if (!failure_.empty()) return 0;
   control_.rows = rows;
   const std::int64_t first = control_.index, steps = samples * problem_.stride;
   const auto width = static_cast<std::int64_t>(problem_.outputs.size());

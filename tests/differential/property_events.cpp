@@ -291,6 +291,21 @@ Verdict check_events(const Draft& draft) {
       ++checks;
     }
   }
+  // A run in pieces is the same run, and ends where the other does.
+  if (random.chance(0.5)) {
+    RunSpec s = spec;
+    s.method = random.pick(std::vector<std::string>{"tr", "bdf2", "bdf3", "rk4", "adaptive"});
+    s.step = stop / 100;  // some do not converge in such steps, and must say so
+    const Outcome whole = simulate_text(text, s, draft.outputs);
+    s.pieces = true;
+    const Outcome pieces = simulate_text(text, s, draft.outputs);
+    if (whole.refused != pieces.refused || whole.crash != pieces.crash)
+      return failed("a run in pieces ends otherwise", whole.refused + whole.crash,
+                    pieces.refused + pieces.crash, s.text());
+    Verdict v = same_bits(whole, pieces, "a run in pieces differs", s.text());
+    if (whole.ok() && v.what == Verdict::What::failed) return v;
+    ++checks;
+  }
   // Another form of the equations takes the same steps.
   if (met.samples && !met.chosen && !met.decided && random.chance(0.5)) {
     RunSpec s = spec;

@@ -59,10 +59,11 @@ void guarded(Result& result, Action action) {
 
 std::string RunSpec::text() const {
   char buffer[300];
-  std::snprintf(
-      buffer, sizeof buffer,
-      "--method %s --form %s --stop %.17g --step %.17g --sample %.17g --tolerance %g --event-bisections %d%s",
-      method.c_str(), form.c_str(), stop, step, sample, tolerance, bisections, compile ? "" : " --interpret");
+  std::snprintf(buffer, sizeof buffer,
+                "--method %s --form %s --stop %.17g --step %.17g --sample %.17g --tolerance %g "
+                "--event-bisections %d%s%s",
+                method.c_str(), form.c_str(), stop, step, sample, tolerance, bisections,
+                compile ? "" : " --interpret", pieces ? " (with progress)" : "");
   return buffer;
 }
 
@@ -76,7 +77,7 @@ Outcome simulate_text(const std::string& text, const RunSpec& spec, const std::v
     std::vector<OutputColumn> columns;
     for (const std::string& name : outputs) columns.push_back({name, "", parse_value(model, name, {})});
     Simulation simulation(system, options, columns);
-    SimulationResult run = simulation.run();
+    SimulationResult run = simulation.run(spec.pieces ? Progress([](double) {}) : Progress());
     result.names = run.names;
     result.t = run.t;
     result.values = run.values;

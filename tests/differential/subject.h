@@ -12,6 +12,7 @@ struct RunSpec {
   double stop = 1.0, step = 0.01, sample = 0.0, tolerance = 1e-10;
   int bisections = 1;
   bool compile = false;
+  bool pieces = false;       // a few samples at a time, as with a progress bar
   std::string text() const;  // as options of the command line
 };
 
