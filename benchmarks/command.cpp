@@ -283,6 +283,10 @@ void add_identification(CLI::App& command) {
       ->check(CLI::Range(1, 100'000));
   identification->add_option("--machines", options->machines, "random induction machines (1000)")
       ->check(CLI::Range(1, 1'000'000));
+  identification->add_option("--first", options->first, "the first of them (0): a run may be made in parts")
+      ->check(CLI::Range(0, 1'000'000));
+  identification->add_option("--machine-rows", options->machine_rows,
+                             "CSV: what became of each machine, as they come");
   identification->add_option("--others", options->others, "draws for each of the other models (300)")
       ->check(CLI::Range(1, 100'000));
   identification->add_option("--seed", options->seed, "of all random numbers (1)");
@@ -292,6 +296,8 @@ void add_identification(CLI::App& command) {
   identification->add_option("--json", options->json, "write everything that is printed to this file");
   identification->callback([options] {
     const std::string_view name = "tellegen benchmark identify";
+    if (!options->machine_rows.empty())
+      check_writable({name, "--machine-rows"}, options->machine_rows, {".csv"});
     if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
     if (!run_identification(*options))
       throw StudyError(std::string(name), "answers disagree; the report above says which", {});

@@ -223,13 +223,25 @@ void machines(const IdentificationOptions& options, bool speed, Report& report) 
     if (const auto line = all.find("omega_r ="); !speed) all.erase(line, all.find('\n', line) - line);
     return all;
   }();
-  std::mt19937_64 random(options.seed);
+  std::ofstream journal;
+  if (!options.machine_rows.empty()) {
+    journal.open(options.machine_rows);
+    journal << "machine,found,recognised,seconds,L_s,L_m,r_s,r_r,J,B\n";
+  }
   int found = 0, recognised = 0, failed = 0;
-  for (int k = 0; k < options.machines; ++k) {
+  for (int k = options.first; k < options.first + options.machines; ++k) {
+    // Random numbers of its own, so that any machine can be made again alone.
+    std::seed_seq seeds{static_cast<std::uint32_t>(options.seed), static_cast<std::uint32_t>(k)};
+    std::mt19937_64 random(seeds);
     const RandomMachine machine(random);
     MachineTruth truth(read_model_text(text, "machine.toml"), machine.numbers, machine.length / 5000.0, 5001);
     truth.noise_of_largest(0.02);
     const Outcome outcome = outcome_of(truth, truth.drawn(random, 0.1));
+    if (journal.is_open()) {
+      journal << fmt::format("{},{:d},{:d},{:.3f}", k, outcome.found, outcome.recognised, outcome.seconds);
+      for (const auto& [name, value] : machine.numbers) journal << fmt::format(",{:.6g}", value);
+      journal << std::endl;  // as they come: a long run may be stopped
+    }
     if (outcome.found) {
       ++found;
       continue;

@@ -17,7 +17,9 @@
 #include "cli/stage_result.h"
 #include "cli/study_options.h"
 #include "cli/text.h"
+#include "cli/twin_report.h"
 #include "tellegen/estimate/choice.h"
+#include "tellegen/estimate/estimate_table.h"
 #include "tellegen/estimate/suspicion.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/parameters.h"
@@ -36,6 +38,7 @@ struct IdentifyRequest : StudyRequest {
   std::string parameters, sensors, inputs, resample, output;
   DataRequest source;
   ResponseRequest responses;
+  TwinReportRequest report;
   double robust = 0.0;
   bool profile = false, anyway = false;
 };
@@ -46,6 +49,8 @@ void check_request(const IdentifyRequest& request) {
   for (const IntegratorEntry& entry : integrators()) methods.emplace_back(entry.name);
   check_choice({tellegen_identify, "--method"}, request.method, methods);
   if (!request.json.empty()) check_writable({tellegen_identify, "--json"}, request.json, {".json"});
+  check_report(tellegen_identify, request.report,
+               {request.file, request.source.first(), request.report.truth});
   if (request.output.empty()) return;
   check_writable({tellegen_identify, "--output"}, request.output, {".toml"});
   std::error_code ignored;
@@ -115,18 +120,26 @@ struct IdentifyReport {
   }
 };
 
+std::vector<std::string> search_lines(const Identification& found) {
+  std::vector<std::string> lines{fmt::format("{} relation{} between readings and parameters: {}",
+                                             found.equations.size(), found.equations.size() == 1 ? "" : "s",
+                                             joined(found.equations))};
+  if (!found.hidden.empty())
+    lines.push_back(
+        fmt::format("'{}' is not read: it was eliminated from these relations, and follows from the result",
+                    found.hidden));
+  if (!found.poles.empty())
+    lines.push_back(
+        fmt::format("searched over {} values of {}", found.search.regressions, joined(found.poles)));
+  if (found.search.starts.size() > 1)
+    lines.push_back(fmt::format("{} different sets of numbers satisfy them best; {} fitted",
+                                found.search.starts.size(), found.fitted_costs.size()));
+  return lines;
+}
+
 void print_search(const IdentifyReport& report) {
   const Identification& found = report.found;
-  fmt::print("{} relation{} between readings and parameters: {}\n", found.equations.size(),
-             found.equations.size() == 1 ? "" : "s", joined(found.equations));
-  if (!found.hidden.empty())
-    fmt::print("'{}' is not read: it was eliminated from these relations, and follows from the result\n",
-               found.hidden);
-  if (!found.poles.empty())
-    fmt::print("searched over {} values of {}\n", found.search.regressions, joined(found.poles));
-  if (found.search.starts.size() > 1)
-    fmt::print("{} different sets of numbers satisfy them best; {} fitted\n", found.search.starts.size(),
-               found.fitted_costs.size());
+  for (const std::string& line : search_lines(found)) fmt::print("{}\n", line);
   fmt::print("\n");
   TextTable table{{"parameter", "unit", "from the relations"}, {}};
   for (std::size_t k = 0; k < found.parameters.size(); ++k)
@@ -135,15 +148,21 @@ void print_search(const IdentifyReport& report) {
   fmt::print("{}\n", to_text(table));
 }
 
-void print_rest(const IdentifyReport& report) {
-  const Identification& found = report.found;
-  for (std::size_t s = 0; s < found.noise.size(); ++s)
-    if (found.noise_estimated[s]) {
+std::vector<std::string> noise_lines(const IdentifyReport& report) {
+  std::vector<std::string> lines;
+  for (std::size_t s = 0; s < report.found.noise.size(); ++s)
+    if (report.found.noise_estimated[s]) {
       const ModelOutput& sensor = report.model.outputs[report.record.sensors[s]];
-      fmt::print("noise of {}, from the fit: {} {}\n", sensor.name, brief_number(found.noise[s], 3),
-                 sensor.unit);
+      lines.push_back(fmt::format("noise of {}, from the fit: {} {}", sensor.name,
+                                  brief_number(deviation_in_unit(report.found.noise[s], sensor.unit), 3),
+                                  sensor.unit));
     }
-  if (found.profile.empty()) return;
+  return lines;
+}
+
+// Intervals by profile likelihood beside those by the standard deviations.
+TextTable profile_table(const IdentifyReport& report) {
+  const Identification& found = report.found;
   TextTable table{{"parameter", "unit", "95 % from", "to", "by the standard deviation", ""}, {}};
   for (std::size_t k = 0; k < found.profile.size(); ++k) {
     const ProfileInterval& p = found.profile[k];
@@ -153,7 +172,36 @@ void print_rest(const IdentifyReport& report) {
                           told(c.after - 1.96 * c.deviation, report.unit(k)),
                           told(c.after + 1.96 * c.deviation, report.unit(k))});
   }
-  fmt::print("\n{}", to_text(table));
+  return table;
+}
+
+void print_rest(const IdentifyReport& report) {
+  for (const std::string& line : noise_lines(report)) fmt::print("{}\n", line);
+  if (!report.found.profile.empty()) fmt::print("\n{}", to_text(profile_table(report)));
+}
+
+void write_report(IdentifyReport& report, const IdentifyOptions& options) {
+  const IdentifyRequest& request = report.request;
+  if (request.report.report.empty() || !report.good()) return;
+  TwinReportRequest page = request.report;
+  if (page.title.empty()) page.title = fmt::format("Identification: {}", report.model.name);
+  page.settings = {{"model file", request.file},
+                   {"data", comma_list(request.source.files)},
+                   {"other records", comma_list(request.source.more)},
+                   {"columns", request.source.columns},
+                   {"rows", report.record.rows_text()},
+                   {"robust beyond", request.robust > 0.0 ? fmt::format("{:g} sd", request.robust) : ""},
+                   {"integration", report.stage().method},
+                   {"replaced", comma_list(request.set)}};
+  PagePart part = calibration_part(report.record, report.found.fit, page, options.fit.integration);
+  std::string search = paragraph("No starting values: the search gives them.");
+  for (const std::string& line : search_lines(report.found)) search += paragraph(line);
+  for (const std::string& line : noise_lines(report)) search += paragraph(line);
+  if (!report.found.profile.empty())
+    search += table_html(profile_table(report), "Intervals by profile likelihood");
+  part.html = subsection("Search", search) + part.html;
+  write_twin_report(tellegen_identify, page, report.model, std::move(part));
+  report.written.push_back(page.report);
 }
 
 Json to_json(const IdentifyReport& report) {
@@ -279,7 +327,9 @@ void refuse(const IdentifyReport& report, const IdentifyOptions& options) {
         "design-experiment' proposes one");
     details.emplace_back("--anyway takes the result as it is");
   } else if (open) {
-    details.emplace_back("state a convention (--set L_r=L_s), or read what would tell them apart");
+    details.emplace_back(
+        "state one of them (--set NAME=VALUE) or a convention (--set L_r=L_s), or read what would tell them "
+        "apart");
     if (!lost.empty()) details.emplace_back("record again from the start on, with fewer readings lost");
   } else if (!lost.empty() && !found.good()) {
     details.emplace_back(
@@ -341,6 +391,7 @@ void identify_command(const IdentifyRequest& request) {
   if (report.stage().starts.empty() || report.stage().found().path.empty())
     throw StudyError(request.file, report.stage().failure);
   write_model(report);
+  write_report(report, options);
   if (!write_json(tellegen_identify, request, json_text(to_json(report)))) {
     fmt::print("{}, {}", model.name, record.rows_text());
     for (const Record& more : options.fit.more_records) fmt::print(", {}", more.rows_text());
@@ -419,6 +470,7 @@ void add_identify(CLI::App& command) {
           ->type_name("[F.json]")
           ->expected(0, 1)
           ->group(where);
+  add_calibration_report_options(command, r.report);
   command.callback([request] {
     request->wants_json = request->json_option->count() > 0;
     identify_command(*request);

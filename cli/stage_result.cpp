@@ -44,12 +44,17 @@ void print_stage_result(const Model& model, const StageResult& stage) {
         fmt::print("{} and {} are hard to tell apart: correlation {:.3f}\n",
                    model.parameters[stage.parameters[i].parameter].name,
                    model.parameters[stage.parameters[j].parameter].name, stage.correlation[i * n + j]);
-  TextTable sensors{{"sensor", "readings", "missing", "mean", "rms", "rms/noise", "white"}, {}};
+  TextTable sensors{{"sensor", "unit", "readings", "missing", "mean", "rms", "rms/noise", "white"}, {}};
   for (std::size_t s = 0; s < stage.sensors.size(); ++s) {
     const SensorStatistics& a = stage.sensors[s];
-    sensors.rows.push_back({a.name, fmt::format("{}", a.used), fmt::format("{}", a.missing),
-                            brief_number(a.mean * stage.residual_rms[s] / std::sqrt(a.variance), 2),
-                            brief_number(stage.residual_rms[s], 4), brief_number(std::sqrt(a.variance), 4),
+    std::string unit;
+    for (const ModelOutput& output : model.outputs)
+      if (output.sensor && (a.name == output.name || a.name.starts_with(output.name + ", record ")))
+        unit = output.unit;
+    const double rms = deviation_in_unit(stage.residual_rms[s], unit);
+    sensors.rows.push_back({a.name, unit, fmt::format("{}", a.used), fmt::format("{}", a.missing),
+                            brief_number(a.mean * rms / std::sqrt(a.variance), 2), brief_number(rms, 4),
+                            brief_number(std::sqrt(a.variance), 4),
                             std::isnan(a.whiteness) ? "-" : brief_number(a.whiteness, 2)});
   }
   fmt::print("{}\n", to_text(sensors));

@@ -156,6 +156,20 @@ TEST(Machine, a_report_has_section_curves_maps_and_losses) {
   fs::remove_all(folder);
 }
 
+TEST(Machine, a_cross_section_that_cannot_be_built_is_refused) {
+  const auto has = [](const char* model, const char* setting, const char* part) {
+    const Ran ran = run_program({"machine", in_models(model), "--angles", "12", "--set", setting});
+    EXPECT_EQ(ran.code, 2) << setting;
+    EXPECT_NE(ran.err.find(part), std::string::npos) << ran.err;
+  };
+  has("pmsm-mec/model.toml", "machine_stator_tooth_width=20mm", "the teeth are wider than their pitch");
+  has("pmsm-mec/model.toml", "machine_stator_slot_width=30mm", "tooth and slot are wider than their pitch");
+  has("pmsm-mec/model.toml", "machine_stator_conductor_height=20mm", "higher than the teeth");
+  has("pmsm-mec/model.toml", "machine_rotor_yoke=40mm", "too small for its shaft");
+  has("wrsm-mec/model.toml", "machine_rotor_body_width=95mm", "the poles are wider than their pitch");
+  has("motor-mec/model.toml", "machine_rotor_tooth_width=12mm", "the teeth are wider than their pitch");
+}
+
 TEST(Machine, wrong_requests_are_explained) {
   const Ran none = run_program({"machine", in_models("rlc/model.toml")});
   EXPECT_EQ(none.code, 2);
@@ -324,6 +338,38 @@ TEST(Identify, wrong_data_are_explained_and_nothing_is_written) {
   has(early, "L_s: ");
   has(early, "in 2501 rows, from 0 s to 0.012");
   has(early, "design-experiment");
+  fs::remove_all(folder);
+}
+
+// The sensor of the speed in rpm: what is said of its noise is, too.
+TEST(Identify, a_report_has_search_numbers_and_residuals) {
+  const fs::path folder = fs::path(testing::TempDir()) / "tellegen-identify-report";
+  fs::create_directories(folder);
+  std::ifstream in(in_models("identification/dc-machine.toml"));
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  const std::string speed = "noise = \"1 rad/s\", unit = \"rad/s\"";
+  text.replace(text.find(speed), speed.size(), "unit = \"rpm\"");
+  std::ofstream(folder / "model.toml") << text;
+  const std::vector<std::string> command{
+      "identify", (folder / "model.toml").string(),  "--data",  in_models("identification/dc-machine.csv"),
+      "--report", (folder / "report.html").string(), "--truth", in_models("identification/dc-machine.toml")};
+  const Ran ran = run_program(command);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string said = "noise of w, from the fit: ";
+  const auto at = ran.out.find(said);
+  ASSERT_NE(at, std::string::npos) << ran.out;
+  EXPECT_NEAR(std::stod(ran.out.substr(at + said.size())), 9.55, 0.5);  // 1 rad/s
+  std::ifstream file(folder / "report.html");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  for (const char* part : {"Identification: DC machine", "2 relations between readings and parameters",
+                           "noise of w, from the fit", "truth", "Residual", "Correlations"})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  // Nothing where the numbers are not to be trusted: of the current alone k, J and B have a common factor.
+  fs::remove(folder / "report.html");
+  std::vector<std::string> wrong = command;
+  wrong.insert(wrong.end(), {"--sensors", "i"});
+  EXPECT_EQ(run_program(wrong).code, 1);
+  EXPECT_FALSE(fs::exists(folder / "report.html"));
   fs::remove_all(folder);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -154,18 +155,33 @@ class SectionDrawing {
     constexpr std::string_view copper[] = {"#e5c07b", "#98c379", "#61afef"};
     for (int k = 0; k < m_.slots; ++k) {
       const std::size_t slot = static_cast<std::size_t>(k);
-      const double angle = pitch * k;
+      const double angle = pitch * k, width_of_slot = 0.76 * pitch;
       piece(picture, ring(outer, outer + yoke, angle, angle + pitch), "yoke", k, values_[back + slot]);
-      std::size_t phase = 0;
-      for (std::size_t p = 1; p < 3; ++p)
-        if (std::abs(m_.winding.conductors[p][slot]) > std::abs(m_.winding.conductors[phase][slot]))
-          phase = p;
-      picture.shape(ring(bore_ + 0.06 * height, outer, angle + 0.12 * pitch, angle + 0.88 * pitch),
-                    std::string(copper[phase]),
-                    fmt::format("slot {}: {} conductors of phase {}", k + 1,
-                                m_.winding.conductors[phase][slot], static_cast<char>('a' + phase)));
-      piece(picture, bar(bore_, outer, width, angle), "tooth", k, values_[tooth + slot]);
+      // Sides of coils of several phases share the slot by their conductors, those of the slot before first:
+      // of coils around teeth each lies at its tooth.
+      const std::size_t before = (slot + static_cast<std::size_t>(m_.slots) - 1) % m_.slots;
+      std::array<std::size_t, 3> phases{0, 1, 2};
+      std::stable_sort(phases.begin(), phases.end(), [&](std::size_t p, std::size_t q) {
+        return std::abs(m_.winding.conductors[p][before]) > std::abs(m_.winding.conductors[q][before]);
+      });
+      double all = 0.0, from = angle + 0.12 * pitch;
+      for (const auto& conductors : m_.winding.conductors) all += std::abs(conductors[slot]);
+      if (all == 0.0)
+        picture.shape(ring(bore_ + 0.06 * height, outer, from, from + width_of_slot), "#fff",
+                      fmt::format("slot {}: no current in sum", k + 1));
+      for (const std::size_t p : phases) {
+        const double conductors = m_.winding.conductors[p][slot];
+        if (conductors == 0.0) continue;
+        const double to = from + width_of_slot * std::abs(conductors) / all;
+        picture.shape(
+            ring(bore_ + 0.06 * height, outer, from, to), std::string(copper[p]),
+            fmt::format("slot {}: {} conductors of phase {}", k + 1, conductors, static_cast<char>('a' + p)));
+        from = to;
+      }
     }
+    for (int k = 0; k < m_.slots; ++k)
+      piece(picture, bar(bore_, outer, width, pitch * k), "tooth", k,
+            values_[tooth + static_cast<std::size_t>(k)]);
   }
 
   void ask_rotor() {
