@@ -16,6 +16,7 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   WholeIntegrator(const Problem& problem, Network network);
   std::int64_t advance(std::int64_t samples, double* rows) override;
   bool restart() override;
+  std::unique_ptr<RunLanes> lanes() override;
   void compile(double interpreting) override { step_->loop().compile(interpreting); }
   bool keep(Checkpoint& parts) override;
   void set_input(int input, double value) override;
@@ -26,6 +27,7 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   Totals totals() const override;
 
  private:
+  friend class WholeLanes;
   void begin();
   bool run(WholeStep& step, StepLoopControl& control, std::int64_t steps);
   bool run_plain(std::int64_t steps);
