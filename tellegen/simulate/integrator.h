@@ -16,7 +16,6 @@
 #include "tellegen/program/step_code.h"
 #include "tellegen/simulate/initial.h"
 #include "tellegen/simulate/run_curves.h"
-#include "tellegen/simulate/run_lanes.h"
 #include "tellegen/simulate/tableau.h"
 
 namespace tellegen {
@@ -113,8 +112,6 @@ class Integrator {
   // From the start again, with the numbers and initial values that the problem has now. False where what was
   // built does not fit them; the integrator is of no use then. With SimulationOptions::restarts only.
   virtual bool restart() { return false; }
-  // The same for many runs side by side; null where this method cannot.
-  virtual std::unique_ptr<RunLanes> lanes() { return nullptr; }
   // What it consists of, before it has begun.
   virtual StepCode step_code() const {
     return {.refused = "it is run by '" + statistics().executor + "', which has no code of a step"};

@@ -95,7 +95,7 @@ bool MinimalProblem::restart(const Problem& full) {
 
 namespace {
 
-class MinimalFixedStep : public Integrator {
+class MinimalFixedStep : public Integrator, public HasLanes {
  public:
   explicit MinimalFixedStep(const Problem& full)
       : full_(full), minimal_(full), inner_(minimal_.problem, build_network(minimal_.system)) {}

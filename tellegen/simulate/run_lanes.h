@@ -8,7 +8,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
+
+#include "tellegen/simulate/simulate.h"
 
 namespace tellegen {
 
@@ -26,5 +29,16 @@ class RunLanes {
   virtual bool run(std::int64_t samples, double interpreting, std::span<double> ends, std::span<char> good,
                    const std::function<void()>& now_and_then) = 0;
 };
+
+// What an integrator also is whose runs can go side by side.
+class HasLanes {
+ public:
+  virtual ~HasLanes() = default;
+  virtual std::unique_ptr<RunLanes> lanes() = 0;  // null where these equations cannot
+};
+
+// Of a simulation that can be restarted; null where its runs have to be alone.
+std::unique_ptr<RunLanes> lanes_of(Simulation& simulation);
+void to_units(const Simulation& simulation, std::span<double> row);  // outputs in SI, as run() gives them
 
 }  // namespace tellegen

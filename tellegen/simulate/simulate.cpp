@@ -285,22 +285,6 @@ void Simulation::first_row(double* row) const {
   }
 }
 
-std::unique_ptr<RunLanes> Simulation::lanes() {
-  const bool plain = baked_ && !account_ && !problem_.record && problem_.stop_event < 0;
-  return plain ? integrator_->lanes() : nullptr;
-}
-
-void Simulation::to_units(std::span<double> rows) const {
-  const std::size_t width = outputs_.size();
-  for (std::size_t k = 0; k < width; ++k) {
-    const std::string& unit = outputs_[k].unit;
-    if (unit.empty()) continue;
-    const double offset = units().from_si(0.0, unit), slope = units().from_si(1.0, unit) - offset;
-    if (offset == 0.0 && slope == 1.0) continue;
-    for (std::size_t at = k; at < rows.size(); at += width) rows[at] = units().from_si(rows[at], unit);
-  }
-}
-
 SimulationResult Simulation::run(const Progress& progress) {
   using Clock = std::chrono::steady_clock;
   const FlushDenormals flush;
@@ -366,11 +350,18 @@ SimulationResult Simulation::run(const Progress& progress) {
       std::copy_n(result.values.begin() + row * width, ours, result.values.begin() + row * ours);
     result.values.resize((done + 1) * ours);
   }
-  for (const OutputColumn& output : outputs_) {
-    result.names.push_back(output.name);
-    result.units.push_back(output.unit);
+  for (std::int64_t k = 0; k < ours; ++k) {
+    result.names.push_back(outputs_[k].name);
+    result.units.push_back(outputs_[k].unit);
+    if (outputs_[k].unit.empty()) continue;
+    const double offset = units().from_si(0.0, outputs_[k].unit),
+                 slope = units().from_si(1.0, outputs_[k].unit) - offset;
+    if (offset == 0.0 && slope == 1.0) continue;
+    for (std::int64_t row = 0; row <= done; ++row) {
+      double& v = result.values[row * ours + k];
+      v = units().from_si(v, outputs_[k].unit);
+    }
   }
-  to_units(result.values);
   result.statistics = integrator_->statistics();
   if (result.statistics.steps > 0)
     result.step = result.t.back() / static_cast<double>(result.statistics.steps);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -70,9 +69,6 @@ class Simulation {
   // where what was built does not fit them: then build another. Only a simulation of a model, with
   // SimulationOptions::restarts. Throws as the constructor does.
   bool restart(double stop);
-  // Runs side by side, each made ready by restart() with the same end; null where the method cannot.
-  std::unique_ptr<RunLanes> lanes();
-  void to_units(std::span<double> rows) const;  // of outputs in SI: as run() gives them
   const Problem& problem() const { return problem_; }
   const EquationSystem& system() const { return *problem_.system; }
 

@@ -6,11 +6,12 @@
 
 #include "tellegen/simulate/event_steps.h"
 #include "tellegen/simulate/integrator.h"
+#include "tellegen/simulate/run_lanes.h"
 #include "tellegen/simulate/whole_step.h"
 
 namespace tellegen {
 
-class WholeIntegrator : public Integrator, private StepExecutor {
+class WholeIntegrator : public Integrator, public HasLanes, private StepExecutor {
  public:
   // Takes the network along: outputs and messages refer to it.
   WholeIntegrator(const Problem& problem, Network network);

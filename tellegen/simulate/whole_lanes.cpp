@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "tellegen/model/units.h"
 #include "tellegen/program/lanes.h"
 #include "tellegen/simulate/denormals.h"
 #include "tellegen/simulate/whole_integrator.h"
@@ -151,6 +152,23 @@ class WholeLanes : public RunLanes {
 std::unique_ptr<RunLanes> WholeIntegrator::lanes() {
   if (!events_->empty() || !problem_.totals.empty() || problem_.followed_outputs > 0) return nullptr;
   return std::make_unique<WholeLanes>(*this);
+}
+
+std::unique_ptr<RunLanes> lanes_of(Simulation& simulation) {
+  const Problem& problem = simulation.problem();
+  const bool plain = problem.options.restarts && problem.options.balance == Balance::off && !problem.record &&
+                     problem.stop_event < 0;
+  const auto integrator = plain ? dynamic_cast<HasLanes*>(&simulation.integrator()) : nullptr;
+  return integrator ? integrator->lanes() : nullptr;
+}
+
+void to_units(const Simulation& simulation, std::span<double> row) {
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    const std::string& unit = simulation.outputs()[k].unit;
+    if (unit.empty()) continue;
+    const double offset = units().from_si(0.0, unit), slope = units().from_si(1.0, unit) - offset;
+    if (offset != 0.0 || slope != 1.0) row[k] = units().from_si(row[k], unit);
+  }
 }
 
 }  // namespace tellegen

@@ -21,7 +21,7 @@ SampleRunner::SampleRunner(Model model, std::vector<int> parameters, SimulationO
   ask_for(std::move(outputs));
   simulation_.emplace(model_, options, columns_);
   probe();
-  if (!model_.simulation.stop_formula) lanes_ = simulation_->lanes();
+  if (!model_.simulation.stop_formula) lanes_ = lanes_of(*simulation_);
 }
 
 void SampleRunner::ask_for(std::vector<OutputColumn> outputs) {
@@ -144,7 +144,7 @@ std::vector<std::optional<std::vector<double>>> SampleRunner::final_values(
     if (!good[lane]) continue;
     std::vector<double> row;
     for (std::size_t c = 0; c < columns_.size(); ++c) row.push_back(ends[width * c + lane]);
-    simulation_->to_units(row);
+    to_units(*simulation_, row);
     if (formulas) set_parameters(model_, parameters_, numbers[of_lane[lane]]);
     values[of_lane[lane]] = asked_values(row, t);
   }

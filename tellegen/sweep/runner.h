@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tellegen/simulate/run_lanes.h"
 #include "tellegen/simulate/simulate.h"
 
 namespace tellegen {
