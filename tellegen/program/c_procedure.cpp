@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tellegen/program/lanes.h"
 #include "tellegen/program/liveness.h"
@@ -63,6 +64,7 @@ class Printer {
     if (plan_)
       each_vector([&](int k) {
         line(2, fmt::format("M alive_{} = lanes_load(w + {}) != 0.0;", k, place(alive, k)));
+        line(2, fmt::format("V finite_{} = lanes_load(w + {});", k, place(alive + 1, k)));
       });
     labels_ = 0;
     body(e.body, 2, -1);
@@ -75,9 +77,10 @@ class Printer {
     if (plan_)
       each_vector([&](int k) {
         line(2, fmt::format("lanes_store(w + {}, lanes_truth(alive_{}));", place(alive, k), k));
+        line(2, fmt::format("lanes_store(w + {}, finite_{});", place(alive + 1, k), k));
       });
     if (takes) out_ += "  *in = from;\n";
-    if (emits) out_ += "  *out = to;\n";
+    if (emits && !plan_) out_ += "  *out = to;\n";
     out_ += "  (void)w; (void)in; (void)out;\n  return status;\n}\n";
   }
 
@@ -223,7 +226,7 @@ class Printer {
           for (std::int32_t r : s.registers) line(indent, fmt::format("r{} = *from++;", r));
           break;
         case Flow::emit:
-          for (std::int32_t r : s.registers) emit(indent, r);
+          emit(indent, s.registers);
           break;
         case Flow::reload:
           line(indent, fmt::format("r{} = *(volatile double*)(w + {});", s.reg, place(s.reg)));
@@ -234,15 +237,24 @@ class Printer {
       }
   }
 
-  void emit(int indent, std::int32_t r) {
+  // In lanes a row takes the place of the last one, and only whether all have been finite is kept of it.
+  void emit(int indent, const std::vector<std::int32_t>& registers) {
     if (!plan_) {
-      line(indent, fmt::format("*to++ = r{};", r));
+      for (const std::int32_t r : registers) line(indent, fmt::format("*to++ = r{};", r));
       return;
     }
     each_vector([&](int k) {
-      line(indent, fmt::format("lanes_store(to, {}); to += {};",
-                               varies(r) ? fmt::format("r{}_{}", r, k) : fmt::format("lanes_splat(r{})", r),
-                               target_.vector));
+      std::string none;  // 0 where all are finite
+      std::int64_t at = static_cast<std::int64_t>(k) * target_.vector;
+      std::set<std::int32_t> seen;
+      for (const std::int32_t r : registers) {
+        const std::string value =
+            varies(r) ? fmt::format("r{}_{}", r, k) : fmt::format("lanes_splat(r{})", r);
+        line(indent, fmt::format("lanes_store(to + {}, {});", at, value));
+        at += lanes();
+        if (seen.insert(r).second) none += fmt::format("{}{} * 0.0", none.empty() ? "" : " + ", value);
+      }
+      if (!none.empty()) line(indent, fmt::format("finite_{} += {};", k, none));
     });
   }
 

@@ -42,8 +42,9 @@ struct LanePlan {
 std::optional<LanePlan> plan_lanes(const Procedure& procedure, std::size_t entry, std::vector<char> differ);
 
 // The entry as `int tellegen_lanes(double* w, const double** in, double** out)`, for compile_c(): register r
-// of lane l is w[r*lanes + l], and behind all registers stands a row that is not 0 where a lane is alive.
-// Rows of outputs have one number for each lane.
+// of lane l is w[r*lanes + l]. Behind all registers stands a row that is not 0 where a lane is alive, and one
+// that stays 0 as long as a lane's outputs are finite. Each row of outputs, with one number for each lane, is
+// written over the last one.
 std::string c_lanes(const Procedure& procedure, const LanePlan& plan, const LaneTarget& target);
 
 // One instruction for one vector; registers that vary are called r<number>_<vector>.
@@ -61,7 +62,8 @@ class LaneCode {
                                               const LaneTarget& target = lanes_of_this_machine());
   int lanes() const { return target_.lanes(); }
   const std::vector<char>& varying() const { return plan_.varying; }
-  void call(double* rows, double** out) const { function_(rows, nullptr, out); }
+  void call(double* rows, double* outputs) const { function_(rows, nullptr, &outputs); }
+  static constexpr std::int32_t extra_rows = 2;  // behind the registers: alive, and not finite
 
  private:
   using Function = int(double*, const double**, double**);

@@ -18,12 +18,13 @@ class WholeLanes : public RunLanes {
     LoopLanes(const StepLoop& loop, int lanes)
         : loop_(loop),
           lanes_(lanes),
-          rows_((loop.program().registers + 1) * static_cast<std::size_t>(lanes)) {}
+          rows_((loop.program().registers + LaneCode::extra_rows) * static_cast<std::size_t>(lanes)) {}
 
     void take(int lane) {
       const double* r = loop_.registers();
       for (std::int32_t reg = 0; reg < loop_.program().registers; ++reg) row(reg)[lane] = r[reg];
       alive()[lane] = 1.0;
+      not_finite()[lane] = 0.0;
     }
     // Lanes from `used` on are dead, and like the first.
     void fill(int used) {
@@ -51,11 +52,12 @@ class WholeLanes : public RunLanes {
     }
     bool varies(std::int32_t reg) const { return code_->varying()[reg]; }
 
-    void run(std::int64_t steps, double** rows) {
+    void run(std::int64_t steps, double* row_of_outputs) {
       std::fill_n(row(loop_.counters().left), lanes_, static_cast<double>(steps));
-      code_->call(rows_.data(), rows);
+      code_->call(rows_.data(), row_of_outputs);
     }
     double* row(std::int32_t reg) { return rows_.data() + static_cast<std::size_t>(reg) * lanes_; }
+    double* not_finite() { return row(loop_.program().registers + 1); }
     double* alive() { return row(loop_.program().registers); }
     const StepCounters& counters() const { return loop_.counters(); }
 
@@ -102,51 +104,33 @@ class WholeLanes : public RunLanes {
     const FlushDenormals flush;
     const std::int64_t stride = run_.problem_.stride, steps = samples * stride;
     std::int64_t done = 0;
-    finite_.assign(static_cast<std::size_t>(lanes_), 0.0);
     if (start_) {
       done = std::min<std::int64_t>(steps, run_.plan_.start_steps);
-      advance(*start_, done, done / stride);
+      start_->run(done, ends.data());
       for (const RegisterCopy& c : hand_over_)
         std::copy_n(start_->row(c.source), lanes_, step_.row(c.target));
       std::copy_n(start_->alive(), lanes_, step_.alive());
+      std::copy_n(start_->not_finite(), lanes_, step_.not_finite());
       std::fill_n(step_.row(step_.counters().renew), lanes_, 1.0);
     }
-    const auto width = static_cast<std::int64_t>(run_.problem_.outputs.size());
-    const std::int64_t chunk = std::max<std::int64_t>(1, rows_at_once / std::max<std::int64_t>(1, width));
+    const std::int64_t chunk = std::max<std::int64_t>(1000, steps / 20);
     while (done < steps) {
       if (now_and_then) now_and_then();
-      const std::int64_t last = std::min(steps, (done / stride + chunk) * stride);
-      advance(step_, last - done, last / stride - done / stride);
-      done = last;
+      const std::int64_t some = std::min(steps - done, chunk);
+      step_.run(some, ends.data());
+      done += some;
     }
-    std::copy_n(last_row_, width * lanes_, ends.begin());
-    const double* alive = step_.alive();
     for (int lane = 0; lane < lanes_; ++lane)
-      good[lane] = lane < taken && alive[lane] != 0.0 && finite_[lane] == 0.0;
+      good[lane] = lane < taken && step_.alive()[lane] != 0.0 && step_.not_finite()[lane] == 0.0;
     return true;
   }
 
  private:
-  static constexpr std::int64_t rows_at_once = 256;  // times the lanes: what stays in the cache
-
-  void advance(LoopLanes& loop, std::int64_t steps, std::int64_t rows) {
-    const auto width = static_cast<std::int64_t>(run_.problem_.outputs.size()) * lanes_;
-    buffer_.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, rows) * width));
-    double* to = buffer_.data();
-    loop.run(steps, &to);
-    // A number that is not finite is not 0 when taken from itself, and nor is any sum with it.
-    for (const double* v = buffer_.data(); v < to; v += lanes_)
-      for (int lane = 0; lane < lanes_; ++lane) finite_[lane] += v[lane] - v[lane];
-    if (to > buffer_.data()) last_row_ = to - width;
-  }
-
   WholeIntegrator& run_;
   int lanes_, taken_ = 0;
   std::optional<LoopLanes> start_;
   LoopLanes step_;
   std::vector<RegisterCopy> hand_over_;
-  std::vector<double> buffer_, finite_;
-  const double* last_row_ = nullptr;
 };
 
 std::unique_ptr<RunLanes> WholeIntegrator::lanes() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "tellegen/equations/system.h"
 #include "tellegen/model/parameters.h"
@@ -78,8 +79,9 @@ std::optional<std::vector<double>> SampleRunner::final_values(std::span<const do
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   interpreted_seconds_ += result.loop_seconds;
   if (compile_ && watch_.due(interpreted_seconds_)) {
-    together_ = lanes_ != nullptr;
-    if (!together_) simulation_->integrator().compile(interpreted_seconds_);
+    // Side by side, unless that was offered already and nobody made use of it.
+    together_ = lanes_ && (ran_together_ || !std::exchange(offered_, true));
+    if (!together_ || ran_together_) simulation_->integrator().compile(interpreted_seconds_);
   }
   return asked_values(
       std::span(result.values.end() - static_cast<std::ptrdiff_t>(result.names.size()), result.values.end()),
@@ -134,10 +136,11 @@ std::vector<std::optional<std::vector<double>>> SampleRunner::final_values(
   std::vector<double> ends(width * columns_.size());
   std::vector<char> good(width, 0);
   if (!lanes_->run(samples, interpreted_seconds_, ends, good, [] { InterruptionWatch::ask(); })) {
-    together_ = false;  // until the watch is due again
+    together_ = offered_ = false;  // until the watch is due again
     simulation_->integrator().compile(interpreted_seconds_);
     return values;
   }
+  ran_together_ = true;
   const double t = simulation_->sample_interval() * static_cast<double>(samples);
   const bool formulas = has_formulas();
   for (std::size_t lane = 0; lane < of_lane.size(); ++lane) {

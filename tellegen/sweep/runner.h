@@ -47,7 +47,7 @@ class SampleRunner {
   double interpreted_seconds_ = 0.0;
   CompilerWatch watch_;
   std::unique_ptr<RunLanes> lanes_;  // null: each run has to be alone
-  bool together_ = false, usable_ = true;
+  bool together_ = false, offered_ = false, ran_together_ = false, usable_ = true;
   // An output with parameters in it would have their numbers in its formula: what it is made of is asked for
   // instead, and the formula is evaluated at the end of each run.
   struct Asked {
