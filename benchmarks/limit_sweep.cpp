@@ -33,21 +33,24 @@ bool any(M mask) {
   return all != 0;
 }
 
+// Below -746, where a junction blocks, it is 0.
+V library_exponential(V a) {
+  V r{};
+  if (any(a > -746.0))
+    for (int l = 0; l < 8; ++l)
+      if (a[l] > -746.0) r[l] = std::exp(a[l]);
+  return r;
+}
+
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__AVX512F__)
 extern "C" V _ZGVeN8v_exp(V);
 V exponential(V a, bool vector_functions) {
-  if (vector_functions) return _ZGVeN8v_exp(a);
-  V r;
-  for (int l = 0; l < 8; ++l) r[l] = std::exp(a[l]);
-  return r;
+  if (vector_functions) return any(a > -746.0) ? _ZGVeN8v_exp(a) : V{};
+  return library_exponential(a);
 }
 constexpr bool vectorised = true;
 #else
-V exponential(V a, bool) {
-  V r;
-  for (int l = 0; l < 8; ++l) r[l] = std::exp(a[l]);
-  return r;
-}
+V exponential(V a, bool) { return library_exponential(a); }
 constexpr bool vectorised = false;
 #endif
 

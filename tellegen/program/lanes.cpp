@@ -159,8 +159,9 @@ class LanePlanner {
 };
 
 // Functions with a form for whole vectors; all others are called lane by lane.
-constexpr std::string_view vector_functions[] = {"lt", "le",  "gt", "ge",  "eq",  "ne",     "and",
-                                                 "or", "not", "if", "min", "max", "limexp", "junction_limit",
+constexpr std::string_view vector_functions[] = {"lt",  "le",  "gt",  "ge",     "eq",
+                                                 "ne",  "and", "or",  "not",    "if",
+                                                 "min", "max", "exp", "limexp", "junction_limit",
                                                  "abs"};
 
 }  // namespace
@@ -246,11 +247,18 @@ FN V lanes_if(V a, V b, V c) { return lanes_pick(a != 0.0, b, c); }
 FN V lanes_min(V a, V b) { return lanes_pick(a < b, a, b); }
 FN V lanes_max(V a, V b) { return lanes_pick(a > b, a, b); }
 FN V lanes_abs(V a) { return (V)((M)a & 0x7fffffffffffffffLL); }
-FN V lanes_limexp(V a) {
-  V r;
-  for (int l = 0; l < LANES; ++l) r[l] = tellegen_limexp(a[l]);
-  return r;
-}
+/* Below -746 an exponential is 0 in every library: less than half of the smallest number there is. */
+#define LANES_EXPONENTIAL(name, one) \
+  FN V name(V a) {                   \
+    V r = lanes_splat(0.0);          \
+    const M some = ~(a < -746.0);    \
+    if (lanes_any(some))             \
+      for (int l = 0; l < LANES; ++l)  \
+        if (some[l]) r[l] = one(a[l]); \
+    return r;                        \
+  }
+LANES_EXPONENTIAL(lanes_exp, exp)
+LANES_EXPONENTIAL(lanes_limexp, tellegen_limexp)
 FN V lanes_junction_limit(V u, V p) {
   if (lanes_any((u > 4.0) & (lanes_abs(u - p) > 2.0)))
     for (int l = 0; l < LANES; ++l) u[l] = tellegen_junction_limit(u[l], p[l]);
