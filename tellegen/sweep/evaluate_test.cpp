@@ -93,7 +93,8 @@ TEST(Evaluate, samples_side_by_side_are_samples_alone_to_the_last_bit) {
   task.simulation.method = "bdf2";
   task.simulation.stop = 1.0;
   constexpr std::size_t count = 2000;
-  SampleSet samples{.width = 2};
+  SampleSet samples;
+  samples.width = 2;
   for (std::size_t k = 0; k < count; ++k) {
     samples.values.push_back(k % 37 == 5 ? -1.0 : 0.5 + 0.001 * static_cast<double>(k));
     samples.values.push_back(1.0 + 0.01 * static_cast<double>(k % 10));
