@@ -109,7 +109,7 @@ TEST(Evaluate, samples_side_by_side_are_samples_alone_to_the_last_bit) {
   SampleTask alone = task;
   alone.runners = std::make_shared<SampleRunners>();
   alone.simulation.compile = false;
-  for (std::size_t k = 3; k < count; k += k < 1800 ? 97 : 1) {
+  for (std::size_t k = 3; k < count; k += k < 1940 ? 97 : 1) {
     const SampleOutcome one = evaluate_sample(alone, samples.row(k));
     EXPECT_EQ(outcomes[k].status, one.status);
     EXPECT_EQ(one.status.empty(), k % 37 != 5) << one.status;
