@@ -98,6 +98,8 @@ void add_sweep_benchmark(CLI::App& command) {
       "sweep", "a study of 10 000 samples, killed three times: the same bytes, and samples per second");
   const auto options = std::make_shared<SweepBenchmarkOptions>();
   sweep->add_option("--samples", options->samples, "size of the study")->check(CLI::Range(10, 100'000'000));
+  sweep->add_option("--lane-samples", options->lane_samples, "of the thermal network in lanes (100000)")
+      ->check(CLI::Range(10, 10'000'000));
   sweep->add_option("--json", options->json, "write everything that is printed to this file");
   sweep->callback([options] {
     const std::string_view name = "tellegen benchmark sweep";

@@ -16,6 +16,7 @@
 
 #include "benchmarks/charging_model.h"
 #include "benchmarks/report.h"
+#include "benchmarks/sweep_lanes.h"
 
 extern char** environ;
 
@@ -145,6 +146,7 @@ bool run_sweep_benchmark(const SweepBenchmarkOptions& options) {
                  "every sample has one row");
   report.require(killed == bytes_of(study.file("whole.csv")), "killed and whole studies have the same bytes");
   report.note(fmt::format("the last part took {:.3g} s", last));
+  report_lanes(report, options.lane_samples);
   report.finish();
   if (!options.json.empty()) std::ofstream(options.json) << report.json().dump(2) << "\n";
   return !report.failed();

@@ -255,8 +255,7 @@ std::vector<std::size_t> pending_samples(const SweepPlan& plan, const JournalCon
 
 void run(const SweepPlan& plan, const std::vector<std::size_t>& pending, Journal& journal, bool watched) {
   ProgressBar bar;
-  SampleLoop loop;
-  loop.evaluate = [&](std::size_t k) { return evaluate_sample(plan.task, plan.report.samples.row(k)); };
+  SampleLoop loop = sample_loop(plan.task, plan.report.samples);
   loop.finished = [&](std::size_t k, SampleOutcome outcome) {
     journal.append({k, std::move(outcome.values), std::move(outcome.status)});
   };

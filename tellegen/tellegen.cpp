@@ -57,10 +57,10 @@ std::vector<SampleOutcome> sweep(SampleTask task, const SampleSet& samples, int 
   std::vector<SampleOutcome> outcomes(samples.rows());
   std::vector<std::size_t> all(samples.rows());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  run_samples(all, jobs,
-              {.evaluate = [&](std::size_t k) { return evaluate_sample(task, samples.row(k)); },
-               .finished = [&](std::size_t k, SampleOutcome outcome) { outcomes[k] = std::move(outcome); },
-               .progress = progress});
+  SampleLoop loop = sample_loop(task, samples);
+  loop.finished = [&](std::size_t k, SampleOutcome outcome) { outcomes[k] = std::move(outcome); };
+  loop.progress = progress;
+  run_samples(all, jobs, loop);
   return outcomes;
 }
 

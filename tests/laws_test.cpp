@@ -16,6 +16,7 @@
 #include "tellegen/simulate/minimal_problem.h"
 #include "tellegen/simulate/network_integrator.h"
 #include "tellegen/simulate/parameter_derivatives.h"
+#include "tellegen/simulate/run_lanes.h"
 #include "tellegen/simulate/test_run.h"
 #include "tellegen/simulate/whole_integrator.h"
 
@@ -472,6 +473,64 @@ TEST_P(Laws, a_run_with_other_numbers_keeps_nothing_of_the_last) {
     } catch (const ModelError&) {  // a bound, a start that contradicts itself
     }
     set_parameters(model, parameters, nominal);
+  }
+}
+
+// In lanes each run is what it is alone, however many run beside it and whatever their numbers are.
+TEST_P(Laws, runs_side_by_side_are_runs_alone_to_the_last_bit) {
+  std::vector<int> parameters;
+  std::vector<double> nominal;
+  for (const std::string& name : parameter_names(model, false)) {
+    parameters.push_back(study_parameter(model, name));
+    nominal.push_back(model.parameters[parameters.back()].number);
+  }
+  SimulationOptions o = options("bdf3", 100);
+  o.restarts = true;
+  Simulation together(model, o, {}), alone(model, o, {});
+  const std::unique_ptr<RunLanes> lanes = lanes_of(together);
+  const bool expected = GetParam() == "rectifier" || GetParam() == "ladder-2" || GetParam() == "rc-thermal";
+  ASSERT_TRUE(lanes || !expected);
+  if (!lanes) GTEST_SKIP() << "its runs are made one by one";
+  const auto ready = [&](Simulation& simulation, double factor) {
+    std::vector<double> numbers = nominal;
+    for (double& n : numbers) n *= factor;
+    try {
+      set_parameters(model, parameters, numbers);
+      return simulation.restart(o.stop);
+    } catch (const ModelError&) {  // a bound
+      return false;
+    }
+  };
+  const auto width = static_cast<std::size_t>(lanes->lanes());
+  const std::size_t outputs = together.problem().outputs.size();
+  std::vector<double> ends(outputs * width);
+  std::vector<char> good(width);
+  for (const std::size_t taken : {width, std::size_t{2}}) {
+    std::vector<double> factors;
+    for (std::size_t l = 0; l < taken; ++l)
+      factors.push_back(1.0 +
+                        1e-3 * (taken == 2 ? static_cast<double>(l) : static_cast<double>(7 * l % width)));
+    for (std::size_t l = 0; l < taken; ++l) {
+      const bool fits = ready(together, factors[l]);
+      ASSERT_TRUE(fits || !expected);
+      if (!fits) GTEST_SKIP() << "other numbers need other equations";
+      lanes->take(static_cast<int>(l));
+    }
+    ASSERT_TRUE(lanes->run(sample_count(together.problem()), 1e9, ends, good, {}));
+    for (std::size_t l = 0; l < width; ++l) {
+      if (l >= taken) {
+        EXPECT_FALSE(good[l]);
+        continue;
+      }
+      ASSERT_TRUE(ready(alone, factors[l]));
+      const SimulationResult run = alone.run();
+      EXPECT_EQ(good[l] != 0, run.failure.empty()) << run.failure;
+      if (!good[l]) continue;
+      Rows row;
+      for (std::size_t k = 0; k < outputs; ++k) row.push_back(ends[width * k + l]);
+      to_units(together, row);
+      EXPECT_EQ(row, Rows(run.values.end() - static_cast<std::ptrdiff_t>(outputs), run.values.end())) << l;
+    }
   }
 }
 

@@ -106,7 +106,7 @@ bool StepLoop::run(StepLoopControl& control) {
   double* r = registers_.data();
   const Counters& c = counters_;
   load(control, r);
-  const bool converged = code_.call(1, r, nullptr, &control.rows) == 0;
+  const bool converged = code_.call(run_entry, r, nullptr, &control.rows) == 0;
   control.index = static_cast<std::int64_t>(r[c.index]);
   control.phase = static_cast<std::int64_t>(r[c.phase]);
   control.renew = static_cast<std::int64_t>(r[c.renew]);

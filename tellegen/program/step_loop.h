@@ -63,10 +63,14 @@ class StepLoop {
   void compile_for(double executions) { code_.compile_for(executions); }
   bool compiled() const { return code_.compiled(); }
   const Program& program() const { return code_.procedure().program; }
+  const Procedure& procedure() const { return code_.procedure(); }
+  static constexpr std::size_t run_entry = 1;  // of the procedure
+  const StepCounters& counters() const { return counters_; }
   double* registers() { return registers_.data(); }
   const double* registers() const { return registers_.data(); }
   std::vector<double>& register_file() { return registers_; }
   void prepare() { code_.call(0, registers_.data()); }
+  void set(const StepLoopControl& control) { load(control, registers_.data()); }
   // Steps until control.steps are done; false where an iteration did not converge (control.index tells
   // the last step that did).
   bool run(StepLoopControl& control);

@@ -95,11 +95,12 @@ bool MinimalProblem::restart(const Problem& full) {
 
 namespace {
 
-class MinimalFixedStep : public Integrator {
+class MinimalFixedStep : public Integrator, public HasLanes {
  public:
   explicit MinimalFixedStep(const Problem& full)
       : full_(full), minimal_(full), inner_(minimal_.problem, build_network(minimal_.system)) {}
   bool restart() override { return minimal_.restart(full_) && inner_.restart(); }
+  std::unique_ptr<RunLanes> lanes() override { return inner_.lanes(); }
   void compile(double interpreting) override { inner_.compile(interpreting); }
   bool keep(Checkpoint& parts) override { return inner_.keep(parts); }
   StepCode step_code() const override {

@@ -6,16 +6,18 @@
 
 #include "tellegen/simulate/event_steps.h"
 #include "tellegen/simulate/integrator.h"
+#include "tellegen/simulate/run_lanes.h"
 #include "tellegen/simulate/whole_step.h"
 
 namespace tellegen {
 
-class WholeIntegrator : public Integrator, private StepExecutor {
+class WholeIntegrator : public Integrator, public HasLanes, private StepExecutor {
  public:
   // Takes the network along: outputs and messages refer to it.
   WholeIntegrator(const Problem& problem, Network network);
   std::int64_t advance(std::int64_t samples, double* rows) override;
   bool restart() override;
+  std::unique_ptr<RunLanes> lanes() override;
   void compile(double interpreting) override { step_->loop().compile(interpreting); }
   bool keep(Checkpoint& parts) override;
   void set_input(int input, double value) override;
@@ -26,6 +28,7 @@ class WholeIntegrator : public Integrator, private StepExecutor {
   Totals totals() const override;
 
  private:
+  friend class WholeLanes;
   void begin();
   bool run(WholeStep& step, StepLoopControl& control, std::int64_t steps);
   bool run_plain(std::int64_t steps);

@@ -31,6 +31,7 @@ class WholeStep {
             std::span<const Expr> totals = {});
 
   StepLoop& loop() { return loop_; }
+  const StepLoop& loop() const { return loop_; }
   StepCode::Part part(const StepLoopControl& control) const;
   std::vector<RegisterCopy> hand_over(const WholeStep& next) const;  // as store() and load() do it
   void add_registers(StepCode::Events& events) const;

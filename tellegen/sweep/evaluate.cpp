@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -130,27 +131,49 @@ std::unique_ptr<SampleRunner> make_runner(const SampleTask& task) try {
   return nullptr;
 }
 
+// A runner for as long as this stands; null where none can be had.
+class BorrowedRunner {
+ public:
+  explicit BorrowedRunner(const SampleTask& task)
+      : task_(task), runner_(task.runners->take([&] { return make_runner(task); })) {}
+  ~BorrowedRunner() {
+    if (runner_) task_.runners->give_back(std::move(runner_));
+  }
+  BorrowedRunner(const BorrowedRunner&) = delete;
+  BorrowedRunner& operator=(const BorrowedRunner&) = delete;
+  SampleRunner* operator->() const { return runner_.get(); }
+  explicit operator bool() const { return runner_ != nullptr; }
+  void discard() { runner_.reset(); }
+
+ private:
+  const SampleTask& task_;
+  std::unique_ptr<SampleRunner> runner_;
+};
+
+bool can_run_again(const SampleTask& task) {
+  return task.objectives.empty() && !task.measures && !task.read_at;
+}
+
 // By what is built already; nothing where that will not do.
 std::optional<std::vector<double>> run_again(const SampleTask& task, std::span<const double> si) {
-  std::unique_ptr<SampleRunner> runner = task.runners->take([&] { return make_runner(task); });
+  BorrowedRunner runner(task);
   if (!runner) return std::nullopt;
-  struct GiveBack {
-    const SampleTask& task;
-    std::unique_ptr<SampleRunner>& runner;
-    ~GiveBack() {
-      if (runner) task.runners->give_back(std::move(runner));
-    }
-  } give_back{task, runner};
   auto values = runner->final_values(si);
-  if (!values) runner.reset();
+  if (!values) runner.discard();
   return values;
 }
 
-std::vector<double> run(const SampleTask& task, std::span<const double> numbers, bool compile) {
-  std::vector<double> si(numbers.begin(), numbers.end()), values;
+std::vector<double> in_si(const SampleTask& task, std::span<const double> numbers) {
+  std::vector<double> si(numbers.begin(), numbers.end());
   for (std::size_t k = 0; k < si.size(); ++k)
     if (!task.axes[k].unit.empty()) si[k] = units().to_si(si[k], task.axes[k].unit);
-  if (task.objectives.empty() && !task.measures && !task.read_at)
+  return si;
+}
+
+std::vector<double> run(const SampleTask& task, std::span<const double> numbers, bool compile) {
+  const std::vector<double> si = in_si(task, numbers);
+  std::vector<double> values;
+  if (can_run_again(task))
     if (auto again = run_again(task, si)) return *again;
   Model model = task.read_at ? task.read_at(si) : task.read();
   if (!task.objectives.empty()) values = objective_values(model, task, si, compile);
@@ -229,6 +252,43 @@ SampleOutcome evaluate_sample(const SampleTask& task, std::span<const double> nu
         task.measures ? task.measures->measures.size() : task.objectives.size() + task.outputs.size(),
         std::numeric_limits<double>::quiet_NaN());
   return outcome;
+}
+
+std::vector<SampleOutcome> evaluate_samples(const SampleTask& task,
+                                            std::span<const std::span<const double>> samples) {
+  std::vector<std::optional<std::vector<double>>> values(samples.size());
+  if (samples.size() > 1 && can_run_again(task)) {
+    BorrowedRunner runner(task);
+    const std::size_t lanes = runner ? static_cast<std::size_t>(runner->lanes()) : 1;
+    for (std::size_t from = 0; lanes > 1 && from < samples.size() && runner->usable(); from += lanes) {
+      std::vector<std::vector<double>> si;
+      for (std::size_t k = from; k < std::min(samples.size(), from + lanes); ++k)
+        si.push_back(in_si(task, samples[k]));
+      auto found = runner->final_values(si);
+      std::move(found.begin(), found.end(), values.begin() + static_cast<std::ptrdiff_t>(from));
+    }
+    if (runner && !runner->usable()) runner.discard();
+  }
+  const auto finite = [](double v) { return std::isfinite(v); };
+  std::vector<SampleOutcome> outcomes;
+  for (std::size_t k = 0; k < samples.size(); ++k)
+    if (values[k] && std::all_of(values[k]->begin(), values[k]->end(), finite))
+      outcomes.push_back({std::move(*values[k]), ""});
+    else
+      outcomes.push_back(evaluate_sample(task, samples[k]));
+  return outcomes;
+}
+
+SampleLoop sample_loop(const SampleTask& task, const SampleSet& samples) {
+  SampleLoop loop;
+  loop.evaluate = [&](std::size_t k) { return evaluate_sample(task, samples.row(k)); };
+  loop.at_once = [&] { return static_cast<std::size_t>(task.runners->lanes()); };
+  loop.evaluate_some = [&](std::span<const std::size_t> some) {
+    std::vector<std::span<const double>> rows;
+    for (const std::size_t k : some) rows.push_back(samples.row(k));
+    return evaluate_samples(task, rows);
+  };
+  return loop;
 }
 
 std::string model_fingerprint(const Model& model) {

@@ -48,6 +48,13 @@ std::vector<ResultColumn> check_task(Model& model, SampleTask& task);
 // What is wrong with one sample is told in its status; nothing is thrown.
 SampleOutcome evaluate_sample(const SampleTask& task, std::span<const double> numbers);
 
+// The same for several samples, side by side where that can be.
+std::vector<SampleOutcome> evaluate_samples(const SampleTask& task,
+                                            std::span<const std::span<const double>> samples);
+
+// How run_samples() evaluates these; both must outlive the loop.
+SampleLoop sample_loop(const SampleTask& task, const SampleSet& samples);
+
 // A hash of everything the model was read from: its file, its kinds and its tables.
 std::string model_fingerprint(const Model& model);
 

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "tellegen/model/read.h"
+#include "tellegen/program/test_cache.h"
 #include "tellegen/results/test_folder.h"
 #include "tellegen/sweep/journal.h"
 
@@ -80,6 +82,40 @@ TEST(Evaluate, parameters_in_an_output_s_formula_follow_the_sample) {
     int made = 0;
     task.runners->take([&]() -> std::unique_ptr<SampleRunner> { return ++made, nullptr; });
     EXPECT_EQ(made, 0) << method << ": the samples were built one by one";
+  }
+}
+
+// Once many have been interpreted, samples go side by side; what comes out does not tell, and a broken one
+// among them is the only one that suffers.
+TEST(Evaluate, samples_side_by_side_are_samples_alone_to_the_last_bit) {
+  const TestCache cache;
+  SampleTask task = task_of({{"R1", "kohm"}, {"c2.C", "uF"}}, {"R1*r1.i^2", "V"});
+  task.simulation.method = "bdf2";
+  task.simulation.stop = 1.0;
+  constexpr std::size_t count = 2000;
+  SampleSet samples;
+  samples.width = 2;
+  for (std::size_t k = 0; k < count; ++k) {
+    samples.values.push_back(k % 37 == 5 ? -1.0 : 0.5 + 0.001 * static_cast<double>(k));
+    samples.values.push_back(1.0 + 0.01 * static_cast<double>(k % 10));
+  }
+  std::vector<std::size_t> all(count);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<SampleOutcome> outcomes(count);
+  SampleLoop loop = sample_loop(task, samples);
+  loop.finished = [&](std::size_t k, SampleOutcome outcome) { outcomes[k] = std::move(outcome); };
+  run_samples(all, 2, loop);
+  EXPECT_GT(task.runners->lanes(), 1);
+  SampleTask alone = task;
+  alone.runners = std::make_shared<SampleRunners>();
+  alone.simulation.compile = false;
+  for (std::size_t k = 3; k < count; k += k < 1940 ? 97 : 1) {
+    const SampleOutcome one = evaluate_sample(alone, samples.row(k));
+    EXPECT_EQ(outcomes[k].status, one.status);
+    EXPECT_EQ(one.status.empty(), k % 37 != 5) << one.status;
+    if (one.status.empty()) {
+      EXPECT_EQ(outcomes[k].values, one.values) << k;
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #include "tellegen/sweep/run_samples.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -25,11 +26,17 @@ void run_samples(std::span<const std::size_t> samples, int jobs, const SampleLoo
       if (interrupted) throw Interrupted();
     });
     try {
-      for (std::size_t k; (k = next++) < samples.size();) {
-        SampleOutcome outcome = loop.evaluate(samples[k]);
+      for (;;) {
+        const std::size_t wanted = loop.at_once ? loop.at_once() : 1, first = next.fetch_add(wanted);
+        if (first >= samples.size()) break;
+        const auto mine = samples.subspan(first, std::min(wanted, samples.size() - first));
+        std::vector<SampleOutcome> outcomes;
+        if (mine.size() > 1)
+          outcomes = loop.evaluate_some(mine);
+        else
+          outcomes.push_back(loop.evaluate(mine[0]));
         const std::lock_guard lock(mutex);
-        loop.finished(samples[k], std::move(outcome));
-        ++done;
+        for (std::size_t k = 0; k < mine.size(); ++k, ++done) loop.finished(mine[k], std::move(outcomes[k]));
       }
     } catch (...) {
       next = samples.size();  // nobody takes another

@@ -17,7 +17,10 @@ struct SampleOutcome {
 struct SampleLoop {
   std::function<SampleOutcome(std::size_t sample)> evaluate;
   std::function<void(std::size_t sample, SampleOutcome outcome)> finished;  // one at a time
-  std::function<void(double fraction)> progress;  // in the calling thread, ten times a second
+  // Where several can be evaluated side by side: how many from now on, and they.
+  std::function<std::size_t()> at_once = {};
+  std::function<std::vector<SampleOutcome>(std::span<const std::size_t> samples)> evaluate_some = {};
+  std::function<void(double fraction)> progress = {};  // in the calling thread, ten times a second
 };
 
 // Throws what a callback threw, after all threads have ended; samples that run while `progress` throws are

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "tellegen/equations/system.h"
 #include "tellegen/model/parameters.h"
@@ -21,6 +22,7 @@ SampleRunner::SampleRunner(Model model, std::vector<int> parameters, SimulationO
   ask_for(std::move(outputs));
   simulation_.emplace(model_, options, columns_);
   probe();
+  if (!model_.simulation.stop_formula) lanes_ = lanes_of(*simulation_);
 }
 
 void SampleRunner::ask_for(std::vector<OutputColumn> outputs) {
@@ -76,9 +78,22 @@ std::optional<std::vector<double>> SampleRunner::final_values(std::span<const do
   long_ = result.loop_seconds > InterruptionWatch::worth_asking;
   if (!result.failure.empty()) throw std::runtime_error(result.failure);
   interpreted_seconds_ += result.loop_seconds;
-  if (compile_ && watch_.due(interpreted_seconds_)) simulation_->integrator().compile(interpreted_seconds_);
-  const std::span<const double> end(result.values.end() - static_cast<std::ptrdiff_t>(result.names.size()),
-                                    result.values.end());
+  if (compile_ && watch_.due(interpreted_seconds_)) {
+    // Side by side, unless that was offered already and nobody made use of it.
+    together_ = lanes_ && (ran_together_ || !std::exchange(offered_, true));
+    if (!together_ || ran_together_) simulation_->integrator().compile(interpreted_seconds_);
+  }
+  return asked_values(
+      std::span(result.values.end() - static_cast<std::ptrdiff_t>(result.names.size()), result.values.end()),
+      result.t.back());
+}
+
+bool SampleRunner::has_formulas() const {
+  return std::any_of(asked_.begin(), asked_.end(),
+                     [](const Asked& asked) { return static_cast<bool>(asked.formula); });
+}
+
+std::vector<double> SampleRunner::asked_values(std::span<const double> end, double t) const {
   if (asked_.empty()) return std::vector<double>(end.begin(), end.end());
   std::vector<double> values;
   ExprMap<double> known;
@@ -88,13 +103,53 @@ std::optional<std::vector<double>> SampleRunner::final_values(std::span<const do
       continue;
     }
     if (known.empty()) {
-      known[model_.pool->symbol("t")] = result.t.back();
+      known[model_.pool->symbol("t")] = t;
       for (const ModelParameter& p : model_.parameters) known[p.symbol] = p.number;
       for (std::size_t c = 0; c < columns_.size(); ++c)
         if (columns_[c].unit.empty() && columns_[c].value.is_symbol()) known[columns_[c].value] = end[c];
     }
     const double value = evaluate(asked.formula, known);
     values.push_back(asked.unit.empty() ? value : units().from_si(value, asked.unit));
+  }
+  return values;
+}
+
+std::vector<std::optional<std::vector<double>>> SampleRunner::final_values(
+    std::span<const std::vector<double>> numbers) {
+  std::vector<std::optional<std::vector<double>>> values(numbers.size());
+  const double stop = simulation_->problem().options.stop;
+  std::vector<std::size_t> of_lane;
+  for (std::size_t k = 0; k < numbers.size() && usable_; ++k) {
+    try {
+      set_parameters(model_, parameters_, numbers[k]);
+      usable_ = simulation_->restart(stop);
+    } catch (const std::exception&) {  // alone, it will say what is wrong
+      continue;
+    }
+    if (!usable_) break;
+    lanes_->take(static_cast<int>(of_lane.size()));
+    of_lane.push_back(k);
+  }
+  if (of_lane.empty()) return values;
+  const auto width = static_cast<std::size_t>(lanes_->lanes());
+  const std::int64_t samples = sample_count(simulation_->problem());
+  std::vector<double> ends(width * columns_.size());
+  std::vector<char> good(width, 0);
+  if (!lanes_->run(samples, interpreted_seconds_, ends, good, [] { InterruptionWatch::ask(); })) {
+    together_ = offered_ = false;  // until the watch is due again
+    simulation_->integrator().compile(interpreted_seconds_);
+    return values;
+  }
+  ran_together_ = true;
+  const double t = simulation_->sample_interval() * static_cast<double>(samples);
+  const bool formulas = has_formulas();
+  for (std::size_t lane = 0; lane < of_lane.size(); ++lane) {
+    if (!good[lane]) continue;
+    std::vector<double> row;
+    for (std::size_t c = 0; c < columns_.size(); ++c) row.push_back(ends[width * c + lane]);
+    to_units(*simulation_, row);
+    if (formulas) set_parameters(model_, parameters_, numbers[of_lane[lane]]);
+    values[of_lane[lane]] = asked_values(row, t);
   }
   return values;
 }
@@ -120,6 +175,7 @@ std::unique_ptr<SampleRunner> SampleRunners::take(
 
 void SampleRunners::give_back(std::unique_ptr<SampleRunner> runner) {
   const std::lock_guard lock(mutex_);
+  lanes_ = runner->lanes();
   free_.push_back(std::move(runner));
 }
 

@@ -5,6 +5,7 @@
 // reads.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tellegen/simulate/run_lanes.h"
 #include "tellegen/simulate/simulate.h"
 
 namespace tellegen {
@@ -30,6 +32,12 @@ class SampleRunner {
   // do not fit, std::runtime_error where a run fails.
   std::optional<std::vector<double>> final_values(std::span<const double> numbers);
 
+  // So many samples at once from now on: 1 until it pays to run them side by side, or where that cannot be.
+  int lanes() const { return together_ ? lanes_->lanes() : 1; }
+  // The same for at most lanes() samples; nothing for those that must be run alone, for whatever reason.
+  std::vector<std::optional<std::vector<double>>> final_values(std::span<const std::vector<double>> numbers);
+  bool usable() const { return usable_; }  // false: numbers of a sample needed other equations
+
  private:
   Model model_;
   std::vector<int> parameters_;
@@ -38,6 +46,8 @@ class SampleRunner {
   bool long_ = true;  // the last run; of the first nothing is known
   double interpreted_seconds_ = 0.0;
   CompilerWatch watch_;
+  std::unique_ptr<RunLanes> lanes_;  // null: each run has to be alone
+  bool together_ = false, offered_ = false, ran_together_ = false, usable_ = true;
   // An output with parameters in it would have their numbers in its formula: what it is made of is asked for
   // instead, and the formula is evaluated at the end of each run.
   struct Asked {
@@ -48,6 +58,8 @@ class SampleRunner {
   std::vector<Asked> asked_;
   std::vector<OutputColumn> columns_;
   void ask_for(std::vector<OutputColumn> outputs);
+  bool has_formulas() const;
+  std::vector<double> asked_values(std::span<const double> end, double t) const;
   void probe();
 };
 
@@ -57,9 +69,11 @@ class SampleRunners {
   // One that is free or, where there is none, a new one; nothing where that cannot be made.
   std::unique_ptr<SampleRunner> take(const std::function<std::unique_ptr<SampleRunner>()>& make);
   void give_back(std::unique_ptr<SampleRunner> runner);
+  int lanes() const { return lanes_; }  // of the runner last given back
 
  private:
   std::mutex mutex_;
+  std::atomic<int> lanes_ = 1;
   bool none_ = false;
   std::vector<std::unique_ptr<SampleRunner>> free_;
 };

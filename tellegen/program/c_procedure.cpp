@@ -1,0 +1,290 @@
+// Procedures as C: the one printer, for one instance and for many in lanes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tellegen/program/lanes.h"
+#include "tellegen/program/liveness.h"
+
+namespace tellegen {
+namespace {
+
+class Printer {
+ public:
+  explicit Printer(const Procedure& procedure)
+      : procedure_(procedure), living_(living_registers(procedure)) {}
+  Printer(const Procedure& procedure, const LanePlan& plan, const LaneTarget& target) : Printer(procedure) {
+    plan_ = &plan;
+    target_ = target;
+  }
+
+  std::string text(std::string_view prefix) {
+    out_ = c_tables(procedure_.program);
+    for (const Entry& e : procedure_.entries)
+      if (e.compiled) {
+        out_ += fmt::format("int {}{}(double* w, const double** in, double** out) {{\n", prefix, e.name);
+        entry(e);
+      }
+    return std::move(out_);
+  }
+
+  std::string lanes_text() {
+    out_ = c_tables(procedure_.program) + c_lane_functions(target_);
+    if (!target_.instructions.empty())
+      out_ += fmt::format("__attribute__((target(\"{}\")))\n", target_.instructions);
+    out_ += "int tellegen_lanes(double* w, const double** in, double** out) {\n";
+    entry(procedure_.entries[plan_->entry]);
+    return std::move(out_);
+  }
+
+ private:
+  bool varies(std::int32_t r) const { return plan_ && plan_->varying[r]; }
+  int lanes() const { return plan_ ? target_.lanes() : 1; }
+  std::int64_t place(std::int32_t r, int vector = 0) const {
+    return static_cast<std::int64_t>(r) * lanes() + static_cast<std::int64_t>(vector) * target_.vector;
+  }
+  template <class Fn>
+  void each_vector(Fn fn) const {
+    for (int k = 0; k < target_.vectors; ++k) fn(k);
+  }
+
+  void entry(const Entry& e) {
+    const Liveness uses = Liveness::of(procedure_, e);
+    out_ += "  int status = 0;\n";
+    const bool takes = has(e.body, Flow::take), emits = has(e.body, Flow::emit),
+               fails = has(e.body, Flow::fail);
+    if (takes) out_ += "  const double* from = *in;\n";
+    if (emits) out_ += "  double* to = *out;\n";
+    // A living register that is written somewhere is loaded too: the path taken may leave it as it was.
+    const auto stored = [&](std::int32_t r) { return living_[r] && uses.written_somewhere[r]; };
+    for (std::int32_t r = 0; r < procedure_.program.registers; ++r)
+      if (uses.named[r]) declare(r, uses.exposed[r] || stored(r));
+    const std::int32_t alive = procedure_.program.registers;
+    if (plan_)
+      each_vector([&](int k) {
+        line(2, fmt::format("M alive_{} = lanes_load(w + {}) != 0.0;", k, place(alive, k)));
+        line(2, fmt::format("V finite_{} = lanes_load(w + {});", k, place(alive + 1, k)));
+      });
+    labels_ = 0;
+    body(e.body, 2, -1);
+    if (fails) out_ += "ended:;\n";
+    for (std::int32_t r = 0; r < procedure_.program.registers; ++r)
+      if (stored(r))
+        store(r);
+      else if (uses.named[r] && !uses.read_somewhere[r] && !varies(r))
+        out_ += fmt::format("  (void)r{};\n", r);  // compilers warn
+    if (plan_)
+      each_vector([&](int k) {
+        line(2, fmt::format("lanes_store(w + {}, lanes_truth(alive_{}));", place(alive, k), k));
+        line(2, fmt::format("lanes_store(w + {}, finite_{});", place(alive + 1, k), k));
+      });
+    if (takes) out_ += "  *in = from;\n";
+    if (emits && !plan_) out_ += "  *out = to;\n";
+    out_ += "  (void)w; (void)in; (void)out;\n  return status;\n}\n";
+  }
+
+  void declare(std::int32_t r, bool loaded) {
+    if (varies(r))
+      each_vector([&](int k) {
+        line(2, loaded ? fmt::format("V r{}_{} = lanes_load(w + {});", r, k, place(r, k))
+                       : fmt::format("V r{}_{} = {{0.0}};", r, k));
+      });
+    else
+      line(2, loaded ? fmt::format("double r{} = w[{}];", r, place(r)) : fmt::format("double r{};", r));
+  }
+
+  void store(std::int32_t r) {
+    if (varies(r))
+      each_vector([&](int k) { line(2, fmt::format("lanes_store(w + {}, r{}_{});", place(r, k), r, k)); });
+    else if (plan_)
+      line(2, fmt::format("for (int l = 0; l < {}; ++l) w[{} + l] = r{};", lanes(), place(r), r));
+    else
+      line(2, fmt::format("w[{0}] = r{0};", r));
+  }
+
+  static bool has(const Body& statements, Flow flow) {
+    return std::any_of(statements.begin(), statements.end(), [&](const Statement& s) {
+      return s.flow == flow ||
+             std::any_of(s.bodies.begin(), s.bodies.end(), [&](const Body& b) { return has(b, flow); });
+    });
+  }
+
+  void line(int indent, const std::string& text) {
+    out_.append(static_cast<std::size_t>(indent), ' ');
+    out_ += text;
+    out_ += '\n';
+  }
+
+  // The lanes that are in the innermost loop.
+  std::string mask(int vector) const {
+    return parted_.empty() ? fmt::format("alive_{}", vector)
+                           : fmt::format("on{}_{}", parted_.back().first, vector);
+  }
+  void goto_where_none(int indent, const std::string& label) {
+    std::string all;
+    each_vector([&](int k) { all += (k > 0 ? " | " : "") + mask(k); });
+    line(indent, fmt::format("if (!lanes_any({})) goto {};", all, label));
+  }
+
+  // A register that varies: `text` writes vector k of it, and lanes that have left keep what they had.
+  template <class Text>
+  void write(int indent, std::int32_t r, Text text) {
+    const bool kept =
+        std::any_of(parted_.begin(), parted_.end(), [&](const auto& loop) { return (*loop.second)[r] != 0; });
+    each_vector([&](int k) {
+      line(indent,
+           kept ? fmt::format("{{ const V old = r{0}_{1}; {2} r{0}_{1} = lanes_pick({3}, r{0}_{1}, old); }}",
+                              r, k, text(k), mask(k))
+                : text(k));
+    });
+  }
+
+  void instruction(int indent, const Instruction& i) {
+    if (!varies(i.target))
+      line(indent,
+           c_instruction(procedure_.program, i, [](std::int32_t r) { return fmt::format("r{}", r); }));
+    else
+      write(indent, i.target,
+            [&](int k) { return c_lane_instruction(procedure_.program, i, *plan_, target_, k); });
+  }
+
+  void leave(int indent, const Statement& s, int innermost) {
+    if (!varies(s.reg)) {
+      line(indent, fmt::format("if (r{} != 0.0) goto left{};", s.reg, innermost));
+      return;
+    }
+    each_vector([&](int k) { line(indent, fmt::format("{} &= r{}_{} == 0.0;", mask(k), s.reg, k)); });
+    goto_where_none(indent, fmt::format("left{}", innermost));
+  }
+
+  void fail(int indent, const Statement& s, int innermost) {
+    if (!plan_) {
+      line(indent, fmt::format("if (r{} != 0.0) {{ status = {}; goto ended; }}", s.reg, s.index));
+      return;
+    }
+    each_vector([&](int k) {
+      std::string text = fmt::format(
+          "{{ const M failed = {} & ({} != 0.0); alive_{} &= ~failed;", mask(k),
+          varies(s.reg) ? fmt::format("r{}_{}", s.reg, k) : fmt::format("lanes_splat(r{})", s.reg), k);
+      for (const auto& loop : parted_) text += fmt::format(" on{}_{} &= ~failed;", loop.first, k);
+      line(indent, text + " }");
+    });
+    std::string all;
+    each_vector([&](int k) { all += fmt::format("{}alive_{}", k > 0 ? " | " : "", k); });
+    line(indent, fmt::format("if (!lanes_any({})) {{ status = {}; goto ended; }}", all, s.index));
+    if (!parted_.empty() && parted_.back().first == innermost)
+      goto_where_none(indent, fmt::format("left{}", innermost));
+  }
+
+  void body(const Body& statements, int indent, int innermost) {
+    for (const Statement& s : statements) switch (s.flow) {
+        case Flow::section:
+          for (const Instruction& i : procedure_.program.section(s.index)) instruction(indent, i);
+          break;
+        case Flow::copy:
+          for (const RegisterCopy& c : s.copies)
+            instruction(indent, {.code = Code::copy, .target = c.target, .a = c.source});
+          break;
+        case Flow::loop: {
+          const int label = labels_++;
+          const auto kept = plan_ ? plan_->kept.find(&s) : decltype(plan_->kept.end()){};
+          const bool parts = plan_ && kept != plan_->kept.end();
+          if (parts) {
+            each_vector([&](int k) { line(indent, fmt::format("M on{}_{} = {};", label, k, mask(k))); });
+            parted_.push_back({label, &kept->second});
+          }
+          line(indent, "for (;;) {");
+          body(s.bodies[0], indent + 2, label);
+          line(indent, "}");
+          line(indent, fmt::format("left{}:;", label));
+          if (parts) parted_.pop_back();
+          break;
+        }
+        case Flow::leave:
+          leave(indent, s, innermost);
+          break;
+        case Flow::when:
+          line(indent, fmt::format("if (r{} != 0.0) {{", s.reg));
+          body(s.bodies[0], indent + 2, innermost);
+          if (!s.bodies[1].empty()) {
+            line(indent, "} else {");
+            body(s.bodies[1], indent + 2, innermost);
+          }
+          line(indent, "}");
+          break;
+        case Flow::choose:
+          line(indent, fmt::format("switch ((int)r{}) {{", s.reg));
+          for (std::size_t k = 0; k < s.bodies.size(); ++k) {
+            line(indent + 2, k + 1 < s.bodies.size() ? fmt::format("case {}:", k) : "default:");
+            body(s.bodies[k], indent + 4, innermost);
+            line(indent + 4, "break;");
+          }
+          line(indent, "}");
+          break;
+        case Flow::take:
+          for (std::int32_t r : s.registers) line(indent, fmt::format("r{} = *from++;", r));
+          break;
+        case Flow::emit:
+          emit(indent, s.registers);
+          break;
+        case Flow::reload:
+          line(indent, fmt::format("r{} = *(volatile double*)(w + {});", s.reg, place(s.reg)));
+          break;
+        case Flow::fail:
+          fail(indent, s, innermost);
+          break;
+      }
+  }
+
+  // In lanes a row takes the place of the last one, and only whether all have been finite is kept of it.
+  void emit(int indent, const std::vector<std::int32_t>& registers) {
+    if (!plan_) {
+      for (const std::int32_t r : registers) line(indent, fmt::format("*to++ = r{};", r));
+      return;
+    }
+    each_vector([&](int k) {
+      std::string none;  // 0 where all are finite
+      std::int64_t at = static_cast<std::int64_t>(k) * target_.vector;
+      std::set<std::int32_t> seen;
+      for (const std::int32_t r : registers) {
+        const std::string value =
+            varies(r) ? fmt::format("r{}_{}", r, k) : fmt::format("lanes_splat(r{})", r);
+        line(indent, fmt::format("lanes_store(to + {}, {});", at, value));
+        at += lanes();
+        if (seen.insert(r).second) none += fmt::format("{}{} * 0.0", none.empty() ? "" : " + ", value);
+      }
+      if (!none.empty()) line(indent, fmt::format("finite_{} += {};", k, none));
+    });
+  }
+
+  const Procedure& procedure_;
+  const std::vector<char> living_;
+  const LanePlan* plan_ = nullptr;
+  LaneTarget target_;
+  std::string out_;
+  int labels_ = 0;
+  std::vector<std::pair<int, const std::vector<char>*>> parted_;  // loops around, by label
+};
+
+}  // namespace
+
+std::vector<char> living_registers(const Procedure& procedure) {
+  std::vector<char> living(procedure.program.registers, 0);
+  for (const Entry& entry : procedure.entries) {
+    const Liveness uses = Liveness::of(procedure, entry);
+    for (std::size_t r = 0; r < living.size(); ++r) living[r] = living[r] || uses.exposed[r];
+  }
+  for (std::int32_t r : procedure.exported) living[r] = 1;
+  return living;
+}
+
+std::string c_source(const Procedure& procedure, std::string_view prefix) {
+  return Printer(procedure).text(prefix);
+}
+
+std::string c_lanes(const Procedure& procedure, const LanePlan& plan, const LaneTarget& target) {
+  return Printer(procedure, plan, target).lanes_text();
+}
+
+}  // namespace tellegen

@@ -1,0 +1,158 @@
+// Whole steps in lanes: the loop of steps of whole_integrator.cpp, with starting steps and then those of the
+// formula, where nothing happens around the steps.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "tellegen/model/units.h"
+#include "tellegen/program/lanes.h"
+#include "tellegen/simulate/denormals.h"
+#include "tellegen/simulate/whole_integrator.h"
+
+namespace tellegen {
+class WholeLanes : public RunLanes {
+  // One loop of steps: the registers of all lanes, and the code for them.
+  class LoopLanes {
+   public:
+    LoopLanes(const StepLoop& loop, int lanes)
+        : loop_(loop),
+          lanes_(lanes),
+          rows_((loop.program().registers + LaneCode::extra_rows) * static_cast<std::size_t>(lanes)) {}
+
+    void take(int lane) {
+      const double* r = loop_.registers();
+      for (std::int32_t reg = 0; reg < loop_.program().registers; ++reg) row(reg)[lane] = r[reg];
+      alive()[lane] = 1.0;
+      not_finite()[lane] = 0.0;
+    }
+    // Lanes from `used` on are dead, and like the first.
+    void fill(int used) {
+      for (std::int32_t reg = 0; reg < loop_.program().registers; ++reg)
+        std::fill(row(reg) + used, row(reg) + lanes_, row(reg)[0]);
+      std::fill(alive() + used, alive() + lanes_, 0.0);
+    }
+
+    // `more`: registers that will differ although they do not yet. False where there is no code.
+    bool make_code(const std::vector<std::int32_t>& more, double interpreting) {
+      std::vector<char> differ(static_cast<std::size_t>(loop_.program().registers), 0);
+      for (std::int32_t reg = 0; reg < loop_.program().registers; ++reg)
+        differ[reg] = std::any_of(row(reg), row(reg) + lanes_,
+                                  [&](double v) { return std::memcmp(&v, row(reg), sizeof v) != 0; });
+      for (const std::int32_t reg : more) differ[reg] = 1;
+      if (code_) {
+        const auto& varying = code_->varying();
+        bool covered = true;
+        for (std::size_t r = 0; r < differ.size(); ++r) covered = covered && (!differ[r] || varying[r]);
+        if (covered) return true;
+        for (std::size_t r = 0; r < differ.size(); ++r) differ[r] = differ[r] || varying[r];
+      }
+      code_ = LaneCode::make(loop_.procedure(), StepLoop::run_entry, std::move(differ), interpreting);
+      return code_ != nullptr;
+    }
+    bool varies(std::int32_t reg) const { return code_->varying()[reg]; }
+
+    void run(std::int64_t steps, double* row_of_outputs) {
+      std::fill_n(row(loop_.counters().left), lanes_, static_cast<double>(steps));
+      code_->call(rows_.data(), row_of_outputs);
+    }
+    double* row(std::int32_t reg) { return rows_.data() + static_cast<std::size_t>(reg) * lanes_; }
+    double* not_finite() { return row(loop_.program().registers + 1); }
+    double* alive() { return row(loop_.program().registers); }
+    const StepCounters& counters() const { return loop_.counters(); }
+
+   private:
+    const StepLoop& loop_;
+    int lanes_;
+    std::vector<double> rows_;  // [register][lane]
+    std::shared_ptr<const LaneCode> code_;
+  };
+
+ public:
+  explicit WholeLanes(WholeIntegrator& run)
+      : run_(run), lanes_(lanes_of_this_machine().lanes()), step_(run.step_->loop(), lanes_) {
+    if (run.start_) {
+      start_.emplace(run.start_->loop(), lanes_);
+      hand_over_ = run.start_->hand_over(*run.step_);
+      hand_over_.push_back({step_.counters().phase, start_->counters().phase});
+    }
+  }
+
+  int lanes() const override { return lanes_; }
+
+  void take(int lane) override {
+    for (WholeStep* step : {run_.start_.get(), run_.step_.get()})
+      if (step) step->loop().set(run_.control_);
+    step_.take(lane);
+    if (start_) start_->take(lane);
+    taken_ = lane + 1;
+  }
+
+  bool run(std::int64_t samples, double interpreting, std::span<double> ends, std::span<char> good,
+           const std::function<void()>& now_and_then) override {
+    step_.fill(taken_);
+    if (start_) start_->fill(taken_);
+    const int taken = std::exchange(taken_, 0);
+    std::vector<std::int32_t> handed;
+    if (start_) {
+      if (!start_->make_code({}, interpreting)) return false;
+      for (const RegisterCopy& c : hand_over_)
+        if (start_->varies(c.source)) handed.push_back(c.target);
+    }
+    if (!step_.make_code(handed, interpreting)) return false;
+
+    const FlushDenormals flush;
+    const std::int64_t stride = run_.problem_.stride, steps = samples * stride;
+    std::int64_t done = 0;
+    if (start_) {
+      done = std::min<std::int64_t>(steps, run_.plan_.start_steps);
+      start_->run(done, ends.data());
+      for (const RegisterCopy& c : hand_over_)
+        std::copy_n(start_->row(c.source), lanes_, step_.row(c.target));
+      std::copy_n(start_->alive(), lanes_, step_.alive());
+      std::copy_n(start_->not_finite(), lanes_, step_.not_finite());
+      std::fill_n(step_.row(step_.counters().renew), lanes_, 1.0);
+    }
+    const std::int64_t chunk = std::max<std::int64_t>(1000, steps / 20);
+    while (done < steps) {
+      if (now_and_then) now_and_then();
+      const std::int64_t some = std::min(steps - done, chunk);
+      step_.run(some, ends.data());
+      done += some;
+    }
+    for (int lane = 0; lane < lanes_; ++lane)
+      good[lane] = lane < taken && step_.alive()[lane] != 0.0 && step_.not_finite()[lane] == 0.0;
+    return true;
+  }
+
+ private:
+  WholeIntegrator& run_;
+  int lanes_, taken_ = 0;
+  std::optional<LoopLanes> start_;
+  LoopLanes step_;
+  std::vector<RegisterCopy> hand_over_;
+};
+
+std::unique_ptr<RunLanes> WholeIntegrator::lanes() {
+  if (!events_->empty() || !problem_.totals.empty() || problem_.followed_outputs > 0) return nullptr;
+  return std::make_unique<WholeLanes>(*this);
+}
+
+std::unique_ptr<RunLanes> lanes_of(Simulation& simulation) {
+  const Problem& problem = simulation.problem();
+  const bool plain = problem.options.restarts && problem.options.balance == Balance::off && !problem.record &&
+                     problem.stop_event < 0;
+  const auto integrator = plain ? dynamic_cast<HasLanes*>(&simulation.integrator()) : nullptr;
+  return integrator ? integrator->lanes() : nullptr;
+}
+
+void to_units(const Simulation& simulation, std::span<double> row) {
+  for (std::size_t k = 0; k < row.size(); ++k) {
+    const std::string& unit = simulation.outputs()[k].unit;
+    if (unit.empty()) continue;
+    const double offset = units().from_si(0.0, unit), slope = units().from_si(1.0, unit) - offset;
+    if (offset != 0.0 || slope != 1.0) row[k] = units().from_si(row[k], unit);
+  }
+}
+
+}  // namespace tellegen
