@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
 #include <set>
 
+#include "tellegen/program/single.h"
 #include "tellegen/symbolic/functions.h"
 
 namespace tellegen {
@@ -41,7 +43,12 @@ struct Run {
   double* r;
   const double** in;
   double** out;
+  const Reals* reals = nullptr;  // null: double
   int status = 0;
+
+  void set(std::int32_t target, double value) {
+    r[target] = reals && !reals->precise[target] ? static_cast<double>(static_cast<float>(value)) : value;
+  }
 
   enum class Next { statement, left, ended };
 
@@ -54,10 +61,13 @@ struct Run {
   Next statement(const Statement& s) {
     switch (s.flow) {
       case Flow::section:
-        interpret(program, s.index, r);
+        if (reals)
+          interpret_single(program, *reals, s.index, r);
+        else
+          interpret(program, s.index, r);
         return Next::statement;
       case Flow::copy:
-        for (const RegisterCopy& c : s.copies) r[c.target] = r[c.source];
+        for (const RegisterCopy& c : s.copies) set(c.target, r[c.source]);
         return Next::statement;
       case Flow::loop:
         for (;;) {
@@ -72,10 +82,11 @@ struct Run {
       case Flow::choose:
         return body(s.bodies[static_cast<std::size_t>(r[s.reg])]);
       case Flow::take:
-        for (std::int32_t reg : s.registers) r[reg] = *(*in)++;
+        for (std::int32_t reg : s.registers) set(reg, *(*in)++);
         return Next::statement;
       case Flow::emit:
-        for (std::int32_t reg : s.registers) *(*out)++ = r[reg];
+        for (std::int32_t reg : s.registers)
+          *(*out)++ = reals ? static_cast<double>(static_cast<float>(r[reg])) : r[reg];
         return Next::statement;
       case Flow::reload:
         return Next::statement;
@@ -175,7 +186,8 @@ struct Liveness {
 // The one printer.
 class Printer {
  public:
-  Printer(const Procedure& procedure, std::string_view prefix) : procedure_(procedure), prefix_(prefix) {}
+  Printer(const Procedure& procedure, std::string_view prefix, const Reals* reals = nullptr)
+      : procedure_(procedure), prefix_(prefix), reals_(reals) {}
 
   std::string text() {
     out_ = c_tables(procedure_.program);
@@ -188,29 +200,40 @@ class Printer {
  private:
   void entry(const Entry& e, const std::vector<char>& living) {
     const Liveness uses = Liveness::of(procedure_, e);
-    out_ += fmt::format("int {}{}(double* w, const double** in, double** out) {{\n  int status = 0;\n",
-                        prefix_, e.name);
+    const std::string_view real = reals_ ? "float" : "double";
+    out_ += fmt::format("int {0}{1}({2}* w, {3}const {2}** in, {2}** out) {{\n  int status = 0;\n", prefix_,
+                        e.name, real, reals_ ? "double* p, " : "");
     const bool takes = has(e.body, Flow::take), emits = has(e.body, Flow::emit),
                fails = has(e.body, Flow::fail);
-    if (takes) out_ += "  const double* from = *in;\n";
-    if (emits) out_ += "  double* to = *out;\n";
+    if (takes) out_ += fmt::format("  const {}* from = *in;\n", real);
+    if (emits) out_ += fmt::format("  {}* to = *out;\n", real);
     // A living register that is written somewhere is loaded too: the path taken may leave it as it was.
     const auto stored = [&](std::int32_t r) { return living[r] && uses.written_somewhere[r]; };
     for (std::int32_t r = 0; r < procedure_.program.registers; ++r)
       if (uses.named[r])
-        out_ += uses.exposed[r] || stored(r) ? fmt::format("  double r{0} = w[{0}];\n", r)
-                                             : fmt::format("  double r{};\n", r);
+        out_ += uses.exposed[r] || stored(r) ? fmt::format("  {} r{} = {};\n", type(r), r, place(r))
+                                             : fmt::format("  {} r{};\n", type(r), r);
     labels_ = 0;
     body(e.body, 2, -1);
     if (fails) out_ += "ended:;\n";
     for (std::int32_t r = 0; r < procedure_.program.registers; ++r)
       if (stored(r))
-        out_ += fmt::format("  w[{0}] = r{0};\n", r);
+        out_ += fmt::format("  {} = r{};\n", place(r), r);
       else if (uses.named[r] && !uses.read_somewhere[r])
         out_ += fmt::format("  (void)r{};\n", r);  // compilers warn
     if (takes) out_ += "  *in = from;\n";
     if (emits) out_ += "  *out = to;\n";
-    out_ += "  (void)w; (void)in; (void)out;\n  return status;\n}\n";
+    out_ +=
+        fmt::format("  (void)w; {}(void)in; (void)out;\n  return status;\n}}\n", reals_ ? "(void)p; " : "");
+  }
+
+  bool precise(std::int32_t r) const { return !reals_ || reals_->precise[r]; }
+  const char* type(std::int32_t r) const { return precise(r) ? "double" : "float"; }
+  std::string place(std::int32_t r) const {  // between calls
+    return reals_ && precise(r) ? fmt::format("p[{}]", reals_->slot[r]) : fmt::format("w[{}]", r);
+  }
+  const char* narrowed(bool from_precise, bool to_precise) const {
+    return from_precise && !to_precise ? "(float)" : "";
   }
 
   static bool has(const Body& statements, Flow flow) {
@@ -226,15 +249,42 @@ class Printer {
     out_ += '\n';
   }
 
-  void body(const Body& statements, int indent, int innermost) {
+  // Sine and cosine of one angle are taken together.
+  void section(std::span<const Instruction> code, int indent) {
     const auto name = [](std::int32_t r) { return fmt::format("r{}", r); };
+    const auto is = [&](const Instruction& i, std::string_view function) {
+      return i.code == Code::call && procedure_.program.functions[i.extra]->name == function;
+    };
+    std::map<std::int32_t, std::int32_t> sines, cosines;  // of an angle: what takes it
+    for (const Instruction& i : code) {
+      if (is(i, "sin")) sines[i.a] = i.target;
+      if (is(i, "cos")) cosines[i.a] = i.target;
+    }
+    std::set<std::int32_t> done;
+    for (const Instruction& i : code) {
+      if (reals_) {
+        line(indent, c_single_instruction(procedure_.program, *reals_, i));
+      } else if ((is(i, "sin") || is(i, "cos")) && sines.contains(i.a) && cosines.contains(i.a)) {
+        if (!done.insert(i.a).second) continue;
+        line(indent,
+             fmt::format(
+                 "{{ const tellegen_pair both = tellegen_sine_cosine(r{}); r{} = both.hi; r{} = both.lo; }}",
+                 i.a, sines[i.a], cosines[i.a]));
+      } else {
+        line(indent, c_instruction(procedure_.program, i, name));
+      }
+    }
+  }
+
+  void body(const Body& statements, int indent, int innermost) {
     for (const Statement& s : statements) switch (s.flow) {
         case Flow::section:
-          for (const Instruction& i : procedure_.program.section(s.index))
-            line(indent, c_instruction(procedure_.program, i, name));
+          section(procedure_.program.section(s.index), indent);
           break;
         case Flow::copy:
-          for (const RegisterCopy& c : s.copies) line(indent, fmt::format("r{} = r{};", c.target, c.source));
+          for (const RegisterCopy& c : s.copies)
+            line(indent, fmt::format("r{} = {}r{};", c.target, narrowed(precise(c.source), precise(c.target)),
+                                     c.source));
           break;
         case Flow::loop: {
           const int label = labels_++;
@@ -269,10 +319,11 @@ class Printer {
           for (std::int32_t r : s.registers) line(indent, fmt::format("r{} = *from++;", r));
           break;
         case Flow::emit:
-          for (std::int32_t r : s.registers) line(indent, fmt::format("*to++ = r{};", r));
+          for (std::int32_t r : s.registers)
+            line(indent, fmt::format("*to++ = {}r{};", narrowed(precise(r), !reals_), r));
           break;
         case Flow::reload:
-          line(indent, fmt::format("r{0} = *(volatile double*)(w + {0});", s.reg));
+          line(indent, fmt::format("r{} = *(volatile {}*)&{};", s.reg, type(s.reg), place(s.reg)));
           break;
         case Flow::fail:
           line(indent, fmt::format("if (r{} != 0.0) {{ status = {}; goto ended; }}", s.reg, s.index));
@@ -282,6 +333,7 @@ class Printer {
 
   const Procedure& procedure_;
   std::string_view prefix_;
+  const Reals* reals_;
   std::string out_;
   int labels_ = 0;
 };
@@ -300,6 +352,17 @@ std::vector<char> living_registers(const Procedure& procedure) {
 
 std::string c_source(const Procedure& procedure, std::string_view prefix) {
   return Printer(procedure, prefix).text();
+}
+
+std::string c_single_source(const Procedure& procedure, const Reals& reals, std::string_view prefix) {
+  return Printer(procedure, prefix, &reals).text();
+}
+
+int run_single(const Procedure& procedure, const Reals& reals, std::size_t entry, double* registers,
+               const double** in, double** out) {
+  Run run{procedure.program, registers, in, out, &reals};
+  run.body(procedure.entries[entry].body);
+  return run.status;
 }
 
 void ProcedureCode::compile(double interpreting) {
