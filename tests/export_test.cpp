@@ -159,38 +159,6 @@ int main(void) {
   }
 }
 
-// Replayed by an emulated processor: ARMv7, and the other of x86-64 and ARM64 where its compiler is there.
-// Of models without sines: those are the C library's, which has others for other machines.
-TEST(Export, other_machines_give_the_same_bits) {
-  struct Machine {
-    std::string compiler, emulator;
-  };
-  std::vector<Machine> machines{{"arm-linux-gnueabihf-gcc -static", "qemu-arm"}};
-  for (const std::string name : {"x86_64", "aarch64"})
-    if (sh("command -v " + name + "-linux-gnu-gcc && command -v qemu-" + name + " && test -e /usr/" + name +
-           "-linux-gnu/lib/libm.so.6") == 0)
-      machines.push_back({name + "-linux-gnu-gcc", "qemu-" + name + " -L /usr/" + name + "-linux-gnu"});
-  struct Case {
-    const char *model, *method;
-  };
-  for (const Case& c : {Case{"rlc", "bdf3"}, Case{"rectifier", "bdf2"}, Case{"pmsm-inverter", "bdf2"},
-                        Case{"dc-motor", "tr"}, Case{"inverter-leg", "rk4"}}) {
-    Model model = read(models + c.model + "/model.toml");
-    const TestFolder folder;
-    const fs::path path = folder / "c";
-    fs::create_directories(path);
-    ASSERT_EQ(exported(model, c.method, path, 200), "") << c.model;
-    for (const Machine& machine : machines) {
-      ASSERT_EQ(sh("cd " + path.string() + " && " + machine.compiler +
-                   " -std=c99 -O1 -ffp-contract=off *.c -o other -lm"),
-                0)
-          << c.model << ", " << machine.compiler;
-      EXPECT_EQ(sh(machine.emulator + " " + path.string() + "/other"), 0)
-          << c.model << ", " << machine.emulator;
-    }
-  }
-}
-
 // More unknowns than are eliminated in formulas here: the code solves them all the same, and its answers are
 // those of a run that chooses its pivots as it goes.
 TEST(Export, networks_beyond_64_unknowns) {
