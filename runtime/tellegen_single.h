@@ -48,7 +48,7 @@ static inline float tellegen_logf(float x) {
   if (!(x >= 0x1p-126f && x <= 0x1.fffffep127f)) return (float)tellegen_log((double)x);
   memcpy(&bits, &x, sizeof bits);
   bits -= 0x3f3504f3u; /* the root of 1/2 */
-  k = (float)((int32_t)(bits + 0x40000000u) / 8388608 - 128);
+  k = (float)((int)((bits + 0x40000000u) >> 23) - 128);
   bits = (bits & 0x7fffffu) + 0x3f3504f3u;
   memcpy(&m, &bits, sizeof m);
   s = (m - 1.0f) / (m + 1.0f);

@@ -1,5 +1,5 @@
 // A model's fixed step as C99: what runs here, printed (StepCode), and around it structures with the model's
-// names. No allocation, no recursion, no global state; nothing but math.h.
+// names. No allocation, no recursion, no global state; of math.h sqrt, fabs, floor, ceil.
 //
 //   NAME.h, NAME.c        state, parameters, inputs, outputs; init, step, run, set_parameters, save, restore
 //   NAME_partK.c          the step itself; a first part where the method starts with another formula

@@ -1,9 +1,10 @@
-// runtime/tellegen_elementary.h against the C library in extended precision, which has 11 bits more than
-// double on x86-64 and 60 on ARM64.
-#include "runtime/tellegen_elementary.h"
+// runtime/tellegen_elementary.h and tellegen_single.h against the C library in extended precision, which has
+// 11 bits more than double on x86-64 and 60 on ARM64.
+#include "runtime/tellegen_single.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <functional>
@@ -160,6 +161,41 @@ TEST(Elementary, large_angles_and_multiples_of_a_right_angle) {
     if (LDBL_MANT_DIG < 64) continue;
     EXPECT_LT(error_of(k % 2 ? tellegen_cos(x) : tellegen_sin(x), exact), 0.8) << k;
   }
+}
+
+// exp and log in units of the last place of a float, sin and cos in parts of 1; all exponents of a float.
+TEST(Elementary, single_precision) {
+  Numbers numbers;
+  const auto units = [](float value, double exact) {
+    int exponent = 0;
+    std::frexp(exact, &exponent);
+    return std::fabs(static_cast<double>(value) - exact) / std::ldexp(1.0, std::max(exponent, -125) - 24);
+  };
+  double exp = 0.0, log = 0.0, sine = 0.0;
+  for (int k = 0; k < tries; ++k) {
+    const auto x = static_cast<float>(numbers.between(-100.0, 88.7));
+    exp = std::max(exp, units(tellegen_expf(x), std::exp(static_cast<double>(x))));
+    for (const double size : {numbers.sized(1e-44, 3.4e38), numbers.between(0.5, 2.0)}) {
+      const auto y = static_cast<float>(std::fabs(size));
+      log = std::max(log, units(tellegen_logf(y), std::log(static_cast<double>(y))));
+    }
+    for (const double width : {1.0, 10.0, 1e4, 1e6}) {
+      const auto angle = static_cast<float>(numbers.between(-width, width));
+      const auto a = static_cast<double>(angle);
+      sine = std::max({sine, std::fabs(static_cast<double>(tellegen_sinf(angle)) - std::sin(a)),
+                       std::fabs(static_cast<double>(tellegen_cosf(angle)) - std::cos(a))});
+    }
+  }
+  EXPECT_LT(exp, 1.1);
+  EXPECT_LT(log, 2.1);
+  EXPECT_LT(sine, 1.1e-7);
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(tellegen_expf(100.0f), inf);
+  EXPECT_EQ(tellegen_expf(-inf), 0.0f);
+  EXPECT_EQ(tellegen_logf(0.0f), -inf);
+  EXPECT_EQ(tellegen_logf(inf), inf);
+  for (const float none : {tellegen_logf(-1.0f), tellegen_sinf(inf), tellegen_cosf(inf), tellegen_expf(NAN)})
+    EXPECT_TRUE(std::isnan(none));
 }
 
 // C99, annex F. The C library's own answers, where it has the same class of number.
