@@ -94,7 +94,7 @@ static inline double tellegen_cosine_near(tellegen_pair a) {
   return c.hi + c.lo;
 }
 
-static inline double tellegen_sin(double x) {
+TELLEGEN_FUNCTION double tellegen_sin(double x) {
   tellegen_pair a = {x, 0.0};
   double y;
   int q;
@@ -104,7 +104,7 @@ static inline double tellegen_sin(double x) {
   y = q & 1 ? tellegen_cosine_near(a) : tellegen_sine_near(a);
   return q & 2 ? -y : y;
 }
-static inline double tellegen_cos(double x) {
+TELLEGEN_FUNCTION double tellegen_cos(double x) {
   tellegen_pair a = {x, 0.0};
   double y;
   int q;
@@ -115,7 +115,7 @@ static inline double tellegen_cos(double x) {
   return q & 2 ? -y : y;
 }
 /* Both of one angle, to the bit what they are one by one: the sine in hi, the cosine in lo. */
-static inline tellegen_pair tellegen_sine_cosine(double x) {
+TELLEGEN_FUNCTION tellegen_pair tellegen_sine_cosine(double x) {
   tellegen_pair a = {x, 0.0}, both;
   double s, c;
   int q = 0;
@@ -132,7 +132,7 @@ static inline tellegen_pair tellegen_sine_cosine(double x) {
   if ((q + 1) & 2) both.lo = -both.lo;
   return both;
 }
-static inline double tellegen_tan(double x) {
+TELLEGEN_FUNCTION double tellegen_tan(double x) {
   tellegen_pair a = {x, 0.0}, sine, cosine, quotient;
   int q = 0;
   if (fabs(x) < 0x1p-27) return x;
@@ -167,7 +167,7 @@ static inline tellegen_pair tellegen_half_acos(double x) {
   root.lo += tellegen_asin_rest(root.hi, square.hi);
   return root;
 }
-static inline double tellegen_asin(double x) {
+TELLEGEN_FUNCTION double tellegen_asin(double x) {
   const double size = fabs(x);
   tellegen_pair half, sum;
   if (!(size <= 1.0)) return x != x ? x : tellegen_nan();
@@ -177,7 +177,7 @@ static inline double tellegen_asin(double x) {
   sum = tellegen_sum(0x1.921fb54442d18p0, -2.0 * half.hi);
   return tellegen_with_sign(sum.hi + (sum.lo + (0x1.1a62633145c07p-54 - 2.0 * half.lo)), x);
 }
-static inline double tellegen_acos(double x) {
+TELLEGEN_FUNCTION double tellegen_acos(double x) {
   tellegen_pair half, sum;
   if (!(fabs(x) <= 1.0)) return x != x ? x : tellegen_nan();
   if (fabs(x) <= 0.5) {
@@ -227,14 +227,14 @@ static inline tellegen_pair tellegen_atan_pair(tellegen_pair x) {
   sum = tellegen_sum(of_c.hi, t.hi);
   return tellegen_sum(sum.hi, sum.lo + (of_c.lo + t.lo));
 }
-static inline double tellegen_atan(double x) {
+TELLEGEN_FUNCTION double tellegen_atan(double x) {
   tellegen_pair a = {fabs(x), 0.0};
   if (!(a.hi < 0x1p60)) return x != x ? x : tellegen_with_sign(0x1.921fb54442d18p0, x);
   if (a.hi < 0x1p-27) return x;
   return tellegen_with_sign(tellegen_atan_pair(a).hi, x);
 }
 /* The angle of the point (x, y). */
-static inline double tellegen_atan2(double y, double x) {
+TELLEGEN_FUNCTION double tellegen_atan2(double y, double x) {
   const double huge = tellegen_infinity();
   tellegen_pair a = {fabs(x), 0.0}, b = {fabs(y), 0.0}, angle;
   const int left = (int)(tellegen_bits(x) >> 63);
@@ -262,7 +262,7 @@ static inline double tellegen_atan2(double y, double x) {
 static inline double tellegen_half_exp(double x) {
   return tellegen_exp_far(x - 0x1.62e42fefa38p-1, -0x1.ef35793c7673p-45);
 }
-static inline double tellegen_sinh(double x) {
+TELLEGEN_FUNCTION double tellegen_sinh(double x) {
   const double size = fabs(x);
   tellegen_pair up, down, sum;
   if (size < 0.3) {
@@ -278,7 +278,7 @@ static inline double tellegen_sinh(double x) {
   sum = tellegen_sum(up.hi, -down.hi);
   return tellegen_with_sign(0.5 * (sum.hi + (sum.lo + (up.lo - down.lo))), x);
 }
-static inline double tellegen_cosh(double x) {
+TELLEGEN_FUNCTION double tellegen_cosh(double x) {
   const double size = fabs(x);
   tellegen_pair up, down, sum;
   if (!(size < 40.0)) return x != x ? x : tellegen_half_exp(size);
@@ -286,7 +286,7 @@ static inline double tellegen_cosh(double x) {
   sum = tellegen_sum(up.hi, down.hi);
   return 0.5 * (sum.hi + (sum.lo + (up.lo + down.lo)));
 }
-static inline double tellegen_tanh(double x) {
+TELLEGEN_FUNCTION double tellegen_tanh(double x) {
   const double size = fabs(x);
   tellegen_pair e, above, below;
   if (size < 0.3) {
@@ -321,7 +321,7 @@ static inline double tellegen_log_twice(double x) {
   const tellegen_pair l = tellegen_log_pair(tellegen_bits(x), 1);
   return l.hi + l.lo;
 }
-static inline double tellegen_asinh(double x) {
+TELLEGEN_FUNCTION double tellegen_asinh(double x) {
   const double size = fabs(x);
   tellegen_pair square, sum, root;
   if (size < 0.3) return size < 0x1p-27 ? x : x + tellegen_asinh_rest(x);
@@ -335,7 +335,7 @@ static inline double tellegen_asinh(double x) {
   sum.lo += root.lo;
   return tellegen_with_sign(tellegen_log_of(sum), x);
 }
-static inline double tellegen_acosh(double x) {
+TELLEGEN_FUNCTION double tellegen_acosh(double x) {
   tellegen_pair square, sum, root;
   if (!(x > 1.0)) return x == 1.0 ? 0.0 : x != x ? x : tellegen_nan();
   if (!(x < tellegen_infinity())) return x;
@@ -353,7 +353,7 @@ static inline double tellegen_acosh(double x) {
   sum.lo += root.lo;
   return tellegen_log_of(sum);
 }
-static inline double tellegen_atanh(double x) {
+TELLEGEN_FUNCTION double tellegen_atanh(double x) {
   const double size = fabs(x);
   tellegen_pair above, below;
   if (size < 0.3) {

@@ -27,9 +27,13 @@
 #ifdef __GNUC__
 #define TELLEGEN_RARELY(condition) __builtin_expect(!!(condition), 0)
 #define TELLEGEN_RARE static __attribute__((noinline, cold, unused))
+#define TELLEGEN_FUNCTION                                                          \
+  static __attribute__((noinline, unused)) /* copies only take the compiler longer \
+                                            */
 #else
 #define TELLEGEN_RARELY(condition) (condition)
 #define TELLEGEN_RARE static inline
+#define TELLEGEN_FUNCTION static inline
 #endif
 
 #ifdef __cplusplus
@@ -139,7 +143,7 @@ TELLEGEN_RARE double tellegen_exp_far(double x, double low) {
   }
   return 0x1p-1022 * y;
 }
-static inline double tellegen_exp(double x) {
+TELLEGEN_FUNCTION double tellegen_exp(double x) {
   if (TELLEGEN_RARELY(!(fabs(x) <= 670.0))) return tellegen_exp_far(x, 0.0);
   return tellegen_exp_near(x, 0.0);
 }
@@ -190,7 +194,7 @@ TELLEGEN_RARE double tellegen_log_far(double x) {
 static inline int tellegen_is_normal(uint64_t bits) {
   return bits - (UINT64_C(1) << 52) < UINT64_C(0x7fe0000000000000);
 }
-static inline double tellegen_log(double x) {
+TELLEGEN_FUNCTION double tellegen_log(double x) {
   const uint64_t bits = tellegen_bits(x);
   if (TELLEGEN_RARELY(!tellegen_is_normal(bits))) return tellegen_log_far(x);
   return tellegen_log_near(bits, 0);
@@ -212,7 +216,7 @@ static inline double tellegen_log_of(tellegen_pair a) {
   const tellegen_pair l = tellegen_log_pair(tellegen_bits(a.hi), 0);
   return l.hi + (l.lo + a.lo / a.hi);
 }
-static inline double tellegen_log10(double x) {
+TELLEGEN_FUNCTION double tellegen_log10(double x) {
   const tellegen_pair scale = {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57};
   const uint64_t bits = tellegen_bits(x);
   const int denormal = x > 0.0 && !tellegen_is_normal(bits) && x < 1.0;
@@ -260,7 +264,7 @@ TELLEGEN_RARE double tellegen_pow_far(double x, double y) {
     return sign * tellegen_pow_near(tellegen_bits(size * 0x1p54), -54, y);
   return sign * tellegen_pow_near(tellegen_bits(size), 0, y);
 }
-static inline double tellegen_pow(double x, double y) {
+TELLEGEN_FUNCTION double tellegen_pow(double x, double y) {
   const uint64_t bits = tellegen_bits(x);
   if (TELLEGEN_RARELY(!tellegen_is_normal(bits) || !(fabs(y) < 0x1p64 && fabs(y) >= 0x1p-66)))
     return tellegen_pow_far(x, y);
@@ -268,7 +272,7 @@ static inline double tellegen_pow(double x, double y) {
 }
 
 /* The length of (a, b). */
-static inline double tellegen_hypot(double a, double b) {
+TELLEGEN_FUNCTION double tellegen_hypot(double a, double b) {
   const double huge = tellegen_infinity();
   double x = fabs(a), y = fabs(b), scale = 1.0;
   tellegen_pair p, q, sum;

@@ -42,7 +42,8 @@ static inline double tellegen_not(double a) { return a != 0.0 ? 0.0 : 1.0; }
 #define TELLEGEN_LIMEXP_KNEE 80.0
 static inline double tellegen_limexp(double a) {
   const double knee = TELLEGEN_LIMEXP_KNEE;
-  return a <= knee ? tellegen_exp(a) : tellegen_exp(knee) * (1.0 + (a - knee));
+  const double e = tellegen_exp(a <= knee ? a : knee);
+  return a <= knee ? e : e * (1.0 + (a - knee));
 }
 
 /* Shortens a Newton step in the argument u of an exponential: pnjlim of SPICE3 (devsup.c) with vt = 1

@@ -85,7 +85,8 @@ static inline float tellegen_cosf(float x) { return tellegen_sine_single(x, 1); 
 
 static inline float tellegen_limexpf(float a) {
   const float knee = (float)TELLEGEN_LIMEXP_KNEE;
-  return a <= knee ? tellegen_expf(a) : tellegen_expf(knee) * (1.0f + (a - knee));
+  const float e = tellegen_expf(a <= knee ? a : knee);
+  return a <= knee ? e : e * (1.0f + (a - knee));
 }
 static inline float tellegen_junction_limitf(float u, float previous) {
   const float critical = 4.0f;
