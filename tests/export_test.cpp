@@ -325,7 +325,7 @@ int main(void) {
 // it.
 TEST(Export, single_precision_keeps_time) {
   const TestFolder folder;
-  put(folder / "heater.toml", R"([inputs]
+  put(folder / "heater.toml", R"toml([inputs]
 P = { value = "10 W" }
 [parameters]
 C1 = "50 J/K"
@@ -341,15 +341,15 @@ air = "air.T"
 [simulation]
 stop = "100 s"
 step = "0.1 s"
-)");
+)toml");
   const std::string to = (folder / "c").string();
-const Ran ran = run_program({"export", (folder / "heater.toml").string(), "--method", "bdf2", "--inputs", "P",
-                             "--real", "float", "--output", to});
-ASSERT_EQ(ran.code, 0) << ran.err;
-EXPECT_NE(ran.out.find("in single precision"), std::string::npos) << ran.out;
-ASSERT_EQ(sh(build_in(to)), 0);
-EXPECT_EQ(sh(to + "/replay"), 0);
-put(to + "/main.c", R"(#include <math.h>
+  const Ran ran = run_program({"export", (folder / "heater.toml").string(), "--method", "bdf2", "--inputs",
+                               "P", "--real", "float", "--output", to});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("in single precision"), std::string::npos) << ran.out;
+  ASSERT_EQ(sh(build_in(to)), 0);
+  EXPECT_EQ(sh(to + "/replay"), 0);
+  put(to + "/main.c", R"(#include <math.h>
 #include <string.h>
 #include "heater.h"
 int main(void) {
@@ -371,15 +371,15 @@ int main(void) {
   return fabs(y.air - (300.0 + 5.0 * sin(2010.0))) > 1e-3 || fabs(y.T - y.air - 20.0) > 0.6 ? 7 : 0;
 }
 )");
-ASSERT_EQ(sh(build_in(to)), 0);
-EXPECT_EQ(sh(to + "/replay"), 0);
-const Ran events = run_program(
-    {"export", models + "pmsm-inverter/model.toml", "--real", "float", "--output", (folder / "x").string()});
-EXPECT_EQ(events.code, 2);
-EXPECT_NE(events.err.find("cannot be exported in single precision"), std::string::npos) << events.err;
-const Ran fmu = run_program({"export", (folder / "heater.toml").string(), "--real", "float", "--as", "fmu",
-                             "--output", (folder / "x.fmu").string()});
-EXPECT_EQ(fmu.code, 2);
+  ASSERT_EQ(sh(build_in(to)), 0);
+  EXPECT_EQ(sh(to + "/replay"), 0);
+  const Ran events = run_program({"export", models + "pmsm-inverter/model.toml", "--real", "float",
+                                  "--output", (folder / "x").string()});
+  EXPECT_EQ(events.code, 2);
+  EXPECT_NE(events.err.find("cannot be exported in single precision"), std::string::npos) << events.err;
+  const Ran fmu = run_program({"export", (folder / "heater.toml").string(), "--real", "float", "--as", "fmu",
+                               "--output", (folder / "x.fmu").string()});
+  EXPECT_EQ(fmu.code, 2);
 }
 
 // Readings and inputs in, estimates and deviations out, of nonlinear models too.
