@@ -332,8 +332,7 @@ C1 = "50 J/K"
 [components]
 c = { kind = "thermal.capacitor", p = "body", n = "datum", C = "C1", T0 = 300 }
 r = { kind = "thermal.resistor", p = "body", n = "air", R = 2 }
-a = { kind = "thermal.fixed_temperature", p = "air", T = "300 + 5*sin(0.001*t)"
-}
+a = { kind = "thermal.fixed_temperature", p = "air", T = "300 + 5*sin(0.001*t)" }
 q = { kind = "thermal.heat_source", p = "datum", n = "body", Q = "P" }
 [outputs]
 T = { value = "body.T", unit = "degC" }
