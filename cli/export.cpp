@@ -1,6 +1,7 @@
 // tellegen export: a model's fixed step as C or Verilog, in a folder of its own, or as an FMU.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -25,7 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExportRequest {
-  std::string file, as = "c", output, name, method, step, stop, outputs, inputs, parameters, estimator;
+  std::string file, as = "c", real = "double", output, name, method, step, stop, outputs, inputs, parameters,
+                    estimator;
   std::vector<std::string> set;
   int iterations = 0, fmi = 3;
   std::int64_t vector = 100;
@@ -47,6 +49,8 @@ SimulationOptions options_of(const ExportRequest& request, const Model& model) {
     throw command_fault(tellegen_export, "T401",
                         fmt::format("method '{}' chooses its steps while it runs", options.method),
                         {"give --step, and --method where bdf2 is not right"});
+  // Changes as small as double allows are never reached in float.
+  if (request.real == "float") options.tolerance = std::max(options.tolerance, 1e-4);
   options.compile = false;
   options.restarts = options.straight_line = true;
   return options;
@@ -94,7 +98,9 @@ void write_files(const fs::path& folder, const std::vector<ExportedFile>& files)
 
 void write_c(const ExportRequest& request, const Model& model, Simulation& simulation) {
   const fs::path folder = request.output;
-  const CExport exported = export_c(model, simulation, {.name = name_of(request), .vector = request.vector});
+  const CExport exported =
+      export_c(model, simulation,
+               {.name = name_of(request), .vector = request.vector, .single = request.real == "float"});
   write_files(folder, exported.files);
   const Problem& problem = simulation.problem();
   fmt::print("{}, {} with steps of {:g} s as C in {}\n", model.name, problem.options.method, problem.step,
@@ -102,6 +108,10 @@ void write_c(const ExportRequest& request, const Model& model, Simulation& simul
   fmt::print("a step: {} operations and {} calls of functions{}; {} bytes of state\n", exported.operations,
              exported.functions, exported.iterates ? ", with one of Newton's iterations" : "",
              exported.state_bytes);
+  if (!exported.differences.empty())
+    fmt::print(
+        "in single precision; over the test vector up to {:.2g} of an output's largest value from double\n",
+        *std::max_element(exported.differences.begin(), exported.differences.end()));
   print_parameters(exported.parameters, exported.fixed);
 }
 
@@ -180,6 +190,10 @@ void export_estimator(const ExportRequest& request, const Model& model) {
 
 void export_model(const ExportRequest& request) {
   check_choice({tellegen_export, "--as"}, request.as, {"c", "fmu", "verilog"});
+  check_choice({tellegen_export, "--real"}, request.real, {"double", "float"});
+  if (request.real == "float" && (request.as != "c" || !request.estimator.empty()))
+    throw command_fault(tellegen_export, "T401", "--real float is for a model's step as C",
+                        {"leave out --real, --as or --estimator"});
   if (request.fmi != 2 && request.fmi != 3)
     throw command_fault(tellegen_export, "T401", fmt::format("--fmi is 2 or 3, not {}", request.fmi));
   if (request.hardware.bits < least_word || request.hardware.bits > longest_word)
@@ -228,6 +242,7 @@ void add_export(CLI::App& command) {
       .add_option("--as", r.as,
                   "c: C99, with a test that replays steps; fmu: for co-simulation; verilog: in fixed point")
       ->type_name("FORM");
+  command.add_option("--real", r.real, "double or float, for --as c")->type_name("TYPE");
   command.add_option("--fmi", r.fmi, "version of FMI for --as fmu: 3 or 2")->type_name("NUMBER");
   command.add_option("--name", r.name, "name of files and functions; the model file's if not given")
       ->type_name("NAME");

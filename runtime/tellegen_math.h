@@ -1,5 +1,6 @@
-/* The functions that generated C needs beyond <math.h>. C99, no allocation, no state; the interpreter
- * includes this header too, so there is one arithmetic. Truth values are 1.0 and 0.0.
+/* The functions that generated C needs; of <math.h> only sqrt, fabs, floor, ceil and constants. C99, no
+ * allocation, no state; the interpreter includes this header too, so there is one arithmetic. Truth values
+ * are 1.0 and 0.0.
  *
  * A table with `count` points has count + 1 pieces, each four coefficients of a cubic in t = at - x[k]:
  *
@@ -13,6 +14,8 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "tellegen_elementary.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,7 +42,8 @@ static inline double tellegen_not(double a) { return a != 0.0 ? 0.0 : 1.0; }
 #define TELLEGEN_LIMEXP_KNEE 80.0
 static inline double tellegen_limexp(double a) {
   const double knee = TELLEGEN_LIMEXP_KNEE;
-  return a <= knee ? exp(a) : exp(knee) * (1.0 + (a - knee));
+  const double e = tellegen_exp(a <= knee ? a : knee);
+  return a <= knee ? e : e * (1.0 + (a - knee));
 }
 
 /* Shortens a Newton step in the argument u of an exponential: pnjlim of SPICE3 (devsup.c) with vt = 1
@@ -49,9 +53,9 @@ static inline double tellegen_junction_limit(double u, double previous) {
   if (!(u > critical && fabs(u - previous) > 2.0)) return u;
   if (previous > 0.0) {
     const double argument = 1.0 + (u - previous);
-    return argument > 0.0 ? previous + log(argument) : critical;
+    return argument > 0.0 ? previous + tellegen_log(argument) : critical;
   }
-  return log(u);
+  return tellegen_log(u);
 }
 
 /* Mixes 64 bits so that each depends on all: the finaliser of SplitMix64 [Steele 2014, OOPSLA]. */
@@ -74,7 +78,7 @@ static inline double tellegen_gauss(double seed, double k) {
   a = tellegen_mix(tellegen_mix(a + step) + b);
   u = (double)((tellegen_mix(a + step) >> 11) + 1) * 0x1p-53; /* above 0, up to 1 */
   angle = (double)(tellegen_mix(a + 2 * step) >> 11) * 0x1p-53 * 6.283185307179586;
-  return sqrt(-2.0 * log(u)) * cos(angle);
+  return sqrt(-2.0 * tellegen_log(u)) * tellegen_cos(angle);
 }
 
 typedef struct tellegen_table {

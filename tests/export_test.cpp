@@ -159,38 +159,6 @@ int main(void) {
   }
 }
 
-// Replayed by an emulated processor: ARMv7, and the other of x86-64 and ARM64 where its compiler is there.
-// Of models without sines: those are the C library's, which has others for other machines.
-TEST(Export, other_machines_give_the_same_bits) {
-  struct Machine {
-    std::string compiler, emulator;
-  };
-  std::vector<Machine> machines{{"arm-linux-gnueabihf-gcc -static", "qemu-arm"}};
-  for (const std::string name : {"x86_64", "aarch64"})
-    if (sh("command -v " + name + "-linux-gnu-gcc && command -v qemu-" + name + " && test -e /usr/" + name +
-           "-linux-gnu/lib/libm.so.6") == 0)
-      machines.push_back({name + "-linux-gnu-gcc", "qemu-" + name + " -L /usr/" + name + "-linux-gnu"});
-  struct Case {
-    const char *model, *method;
-  };
-  for (const Case& c : {Case{"rlc", "bdf3"}, Case{"rectifier", "bdf2"}, Case{"pmsm-inverter", "bdf2"},
-                        Case{"dc-motor", "tr"}, Case{"inverter-leg", "rk4"}}) {
-    Model model = read(models + c.model + "/model.toml");
-    const TestFolder folder;
-    const fs::path path = folder / "c";
-    fs::create_directories(path);
-    ASSERT_EQ(exported(model, c.method, path, 200), "") << c.model;
-    for (const Machine& machine : machines) {
-      ASSERT_EQ(sh("cd " + path.string() + " && " + machine.compiler +
-                   " -std=c99 -O1 -ffp-contract=off *.c -o other -lm"),
-                0)
-          << c.model << ", " << machine.compiler;
-      EXPECT_EQ(sh(machine.emulator + " " + path.string() + "/other"), 0)
-          << c.model << ", " << machine.emulator;
-    }
-  }
-}
-
 // More unknowns than are eliminated in formulas here: the code solves them all the same, and its answers are
 // those of a run that chooses its pivots as it goes.
 TEST(Export, networks_beyond_64_unknowns) {
@@ -351,6 +319,66 @@ int main(void) {
       {"export", (folder / "heater.toml").string(), "--inputs", "P, P", "--output", (folder / "x").string()});
   EXPECT_EQ(twice.code, 2);
   EXPECT_NE(twice.err.find("T401: --inputs names 'P' twice"), std::string::npos) << twice.err;
+}
+
+// In float, but for time: after more steps than a float can count it still goes on, and a source of time with
+// it.
+TEST(Export, single_precision_keeps_time) {
+  const TestFolder folder;
+  put(folder / "heater.toml", R"toml([inputs]
+P = { value = "10 W" }
+[parameters]
+C1 = "50 J/K"
+[components]
+c = { kind = "thermal.capacitor", p = "body", n = "datum", C = "C1", T0 = 300 }
+r = { kind = "thermal.resistor", p = "body", n = "air", R = 2 }
+a = { kind = "thermal.fixed_temperature", p = "air", T = "300 + 5*sin(0.001*t)" }
+q = { kind = "thermal.heat_source", p = "datum", n = "body", Q = "P" }
+[outputs]
+T = { value = "body.T", unit = "degC" }
+air = "air.T"
+[simulation]
+stop = "100 s"
+step = "0.1 s"
+)toml");
+  const std::string to = (folder / "c").string();
+  const Ran ran = run_program({"export", (folder / "heater.toml").string(), "--method", "bdf2", "--inputs",
+                               "P", "--real", "float", "--output", to});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("in single precision"), std::string::npos) << ran.out;
+  ASSERT_EQ(sh(build_in(to)), 0);
+  EXPECT_EQ(sh(to + "/replay"), 0);
+  put(to + "/main.c", R"(#include <math.h>
+#include <string.h>
+#include "heater.h"
+int main(void) {
+  static heater_state s, kept;
+  heater_outputs y, z;
+  heater_inputs u = {10.0f};
+  heater_parameters p;
+  heater_init(&s, &y);
+  p = s.parameters;
+  if (sizeof y.T != sizeof(float) || heater_set_parameters(&s, &p) != 0) return 1;
+  if (heater_run(&s, &u, 20000000, &y) != 0) return 2;
+  if (fabs(heater_time(&s) - 2e6) > 0.01) return 3;
+  if (fabs(y.air - (300.0 + 5.0 * sin(2e3))) > 1e-3) return 4;
+  heater_save(&s, &kept);
+  for (int k = 0; k < 100000; ++k)
+    if (heater_step(&s, &u, &y) != 0) return 5;
+  heater_restore(&s, &kept);
+  if (heater_run(&s, &u, 100000, &z) != 0 || memcmp(&y, &z, sizeof y) != 0) return 6;
+  return fabs(y.air - (300.0 + 5.0 * sin(2010.0))) > 1e-3 || fabs(y.T - y.air - 20.0) > 0.6 ? 7 : 0;
+}
+)");
+  ASSERT_EQ(sh(build_in(to)), 0);
+  EXPECT_EQ(sh(to + "/replay"), 0);
+  const Ran events = run_program({"export", models + "pmsm-inverter/model.toml", "--real", "float",
+                                  "--output", (folder / "x").string()});
+  EXPECT_EQ(events.code, 2);
+  EXPECT_NE(events.err.find("cannot be exported in single precision"), std::string::npos) << events.err;
+  const Ran fmu = run_program({"export", (folder / "heater.toml").string(), "--real", "float", "--as", "fmu",
+                               "--output", (folder / "x.fmu").string()});
+  EXPECT_EQ(fmu.code, 2);
 }
 
 // Readings and inputs in, estimates and deviations out, of nonlinear models too.

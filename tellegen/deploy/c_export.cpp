@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "tellegen/deploy/c_model.h"
 #include "tellegen/model/fmu_component.h"
 #include "tellegen/program/compile.h"
@@ -15,7 +17,7 @@ constexpr std::size_t most_of_a_step = 60'000;
 
 }  // namespace
 
-CModel make_c_model(const Model& model, Simulation& simulation, const std::string& name) {
+CModel make_c_model(const Model& model, Simulation& simulation, const std::string& name, bool single) {
   refuse_fmus(model, "exported code is made of equations");
   CModel m{.model = model,
            .simulation = simulation,
@@ -40,6 +42,15 @@ CModel make_c_model(const Model& model, Simulation& simulation, const std::strin
                                     count, most_of_a_step),
                         {"what is nonlinear in hundreds of equations is eliminated in every iteration; a "
                          "smaller or a linear network can"}});
+  if (single && m.code.events)
+    throw ModelError(
+        {{model.file.string(), 0},
+         "T420",
+         "this run cannot be exported in single precision: something switches, is sampled or jumps",
+         {"times of events need double; leave out --real float"}});
+  if (single)
+    for (const StepCode::Part& part : m.code.parts)
+      m.reals.push_back(single_precision(part.procedure, std::array{part.counters.index}));
   CMembers outputs, inputs;
   for (const OutputColumn& column : simulation.outputs()) m.outputs.push_back(outputs.add(column.name));
   for (const std::string& input : simulation.problem().options.external)
@@ -58,6 +69,7 @@ std::vector<ExportedFile> c_code_files(const CModel& m) {
   }
   if (m.settable()) files.push_back({m.name + "_numbers.c", c_numbers(m)});
   files.push_back({"tellegen_math.h", std::string(runtime_source())});
+  if (m.single()) files.push_back({"tellegen_single.h", std::string(runtime_source("tellegen_single.h"))});
   if (m.code.events)
     for (const std::string& header : c_event_headers(m))
       files.push_back({header, std::string(runtime_source(header))});
@@ -88,15 +100,17 @@ void measure(const CModel& m, CExport& result) {
   };
   count(program.code, 1);
   count(program.section(0), -1);  // prepare
-  for (const StepCode::Part& part : m.code.parts) result.state_bytes += 8 * part.registers.size();
-  result.state_bytes += 8 * m.parameters.settings.size() + (m.code.events ? c_event_bytes(m) : 8);
+  const std::size_t real = m.single() ? 4 : 8;
+  for (const StepCode::Part& part : m.code.parts) result.state_bytes += real * part.registers.size();
+  for (const Reals& reals : m.reals) result.state_bytes += 8 * static_cast<std::size_t>(reals.slots);
+  result.state_bytes += real * m.parameters.settings.size() + (m.code.events ? c_event_bytes(m) : 8);
   result.iterates = iterates(m);
 }
 
 }  // namespace
 
 CExport export_c(const Model& model, Simulation& simulation, const ExportOptions& options) {
-  const CModel m = make_c_model(model, simulation, options.name);
+  const CModel m = make_c_model(model, simulation, options.name, options.single);
   CExport result;
   for (const CParameters::Setting& s : m.parameters.settings)
     result.parameters.push_back(m.parameter(s).name);
@@ -106,7 +120,7 @@ CExport export_c(const Model& model, Simulation& simulation, const ExportOptions
   const auto add = [&](std::string name, std::string text) {
     result.files.push_back({std::move(name), std::move(text)});
   };
-  add("vector.h", c_test_vector(m, options.vector));
+  add("vector.h", c_test_vector(m, options.vector, result));
   add("main.c", c_replay(m));
   add("CMakeLists.txt", c_cmake(m));
   add("README.md", c_readme(m, result));

@@ -1,9 +1,9 @@
 // A model's fixed step as C99: what runs here, printed (StepCode), and around it structures with the model's
-// names. No allocation, no recursion, no global state; nothing but math.h.
+// names. No allocation, no recursion, no global state; of math.h sqrt, fabs, floor, ceil.
 //
 //   NAME.h, NAME.c        state, parameters, inputs, outputs; init, step, run, set_parameters, save, restore
 //   NAME_partK.c          the step itself; a first part where the method starts with another formula
-//   tellegen_math.h       tables and functions that C has not
+//   tellegen_math.h       tables and elementary functions; tellegen_single.h in single precision
 //   tellegen_steps.h, tellegen_events.h   steps around events, where the model has any
 //   main.c, vector.h      replays steps that Tellegen took, and fails where a bit differs
 //   CMakeLists.txt, README.md
@@ -21,6 +21,7 @@ namespace tellegen {
 struct ExportOptions {
   std::string name;           // what functions and files are called; a C identifier
   std::int64_t vector = 100;  // steps in vector.h
+  bool single = false;        // float instead of double, time apart (program/single.h)
 };
 
 struct CExport {
@@ -30,6 +31,9 @@ struct CExport {
   std::int64_t operations = 0, functions = 0;  // of a step; in Newton's iteration: of one iteration
   bool iterates = false;
   std::size_t state_bytes = 0;
+  // In single precision: of each output the largest difference from double over the rows of vector.h,
+  // relative to its largest value there.
+  std::vector<double> differences = {};
 };
 
 // Parameters are the model's that are plain numbers (study_parameter() makes them of components' numbers).

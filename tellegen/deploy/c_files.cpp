@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tellegen/deploy/c_export.h"
 #include "tellegen/deploy/c_model.h"
@@ -26,20 +27,40 @@ std::string start_inputs(const CModel& m) {
 }  // namespace
 
 // Steps that Tellegen takes, every one a row.
-std::string c_test_vector(const CModel& m, std::int64_t steps) {
+std::string c_test_vector(const CModel& m, std::int64_t steps, CExport& result) {
   const auto width = m.outputs.size();
   const std::int64_t samples = std::max<std::int64_t>(1, std::min(steps, sample_count(m.problem())));
   std::vector<double> rows(static_cast<std::size_t>(samples) * width);
   const std::int64_t done = m.simulation.integrator().advance(samples, rows.data());
+  if (m.single()) {
+    const std::vector<double> single = single_rows(m, done, m.problem().stride);
+    if (single.size() < static_cast<std::size_t>(done) * width)
+      throw ModelError(
+          {{m.model.file.string(), 0},
+           "T420",
+           fmt::format("this run cannot be exported in single precision: Newton's iteration does not "
+                       "converge in it, in or after row {} of the test vector",
+                       single.size() / std::max<std::size_t>(1, width) + 1),
+           {"leave out --real float, or give a fixed number of --iterations"}});
+    for (std::size_t c = 0; c < width; ++c) {
+      double largest = 0.0, difference = 0.0;
+      for (std::size_t k = c; k < single.size(); k += width) {
+        largest = std::max(largest, std::fabs(rows[k]));
+        difference = std::max(difference, std::fabs(single[k] - rows[k]));
+      }
+      result.differences.push_back(largest > 0.0 ? difference / largest : difference);
+    }
+    rows = single;
+  }
   std::string out = fmt::format(
       "/* What Tellegen computed: {0} rows, {1} steps from one to the next. */\n"
       "#define VECTOR_ROWS {0}\n#define VECTOR_STEPS {1}\n#define VECTOR_WIDTH {2}\n"
-      "static const double vector[VECTOR_ROWS][VECTOR_WIDTH] = {{\n",
-      done, m.problem().stride, width);
+      "static const {3} vector[VECTOR_ROWS][VECTOR_WIDTH] = {{\n",
+      done, m.problem().stride, width, m.real());
   for (std::int64_t r = 0; r < done; ++r) {
     out += "  {";
     for (std::size_t c = 0; c < width; ++c)
-      out += c_number(rows[static_cast<std::size_t>(r) * width + c]) + ", ";
+      out += m.number(rows[static_cast<std::size_t>(r) * width + c]) + ", ";
     out += "},\n";
   }
   return out + "};\n";
@@ -62,15 +83,15 @@ std::string c_replay(const CModel& m) {
       "                                  : \"the run is over at t = %g s\\n\", {0}_time(&s));\n"
       "      return 1;\n    }}\n"
       "    if (count > 1) {{\n"
-      "      const double* row = (const double*)&y;\n"
-      "      for (int c = 0; c < VECTOR_WIDTH; ++c) printf(c ? \" %a\" : \"%a\", row[c]);\n"
+      "      const {4}* row = (const {4}*)&y;\n"
+      "      for (int c = 0; c < VECTOR_WIDTH; ++c) printf(c ? \" %a\" : \"%a\", (double)row[c]);\n"
       "      printf(\"\\n\");\n"
       "    }} else if (memcmp(&y, vector[k], sizeof vector[k]) != 0) {{\n"
       "      fprintf(stderr, \"row %ld, t = %g s, differs\\n\", k + 1, {0}_time(&s));\n"
       "      return 1;\n    }}\n  }}\n"
       "  if (count <= 1) printf(\"%d rows agree to the last bit\\n\", VECTOR_ROWS);\n  return 0;\n}}\n",
       m.name, m.inputs.empty() ? "" : fmt::format("  {}_inputs u;\n", m.name), start_inputs(m),
-      m.inputs.empty() ? "" : ", &u");
+      m.inputs.empty() ? "" : ", &u", m.real());
 }
 
 std::string c_cmake(const CModel& m) {
@@ -90,14 +111,27 @@ std::string c_readme(const CModel& m, const CExport& result) {
   std::string out = fmt::format(
       "# {0}\n\nThe step of a Tellegen model as C99: method {1}, {2:g} s a step. No allocation, no "
       "recursion, no\n"
-      "global state; nothing but `math.h`. All numbers are in SI units.\n\n"
+      "global state; of the C library square roots, magnitudes and whole numbers alone. All numbers are in "
+      "SI units.\n\n"
       "    cc -std=c99 -O2 -ffp-contract=off {3} main.c -o replay -lm && ./replay\n\n"
       "`replay` takes the steps of `vector.h` and fails where a bit differs from what Tellegen computed.\n"
-      "Sines, exponentials and the like are the C library's: with another one the last bits may differ.\n"
+      "Sines, exponentials and the like are in `tellegen_math.h`: without contraction the same bits come "
+      "from every\n"
+      "machine with IEEE arithmetic.\n"
       "`{4}.h` has the functions.\n\n| a step | |\n| --- | --- |\n| operations | {5}{6} |\n"
       "| calls of functions, powers, tables | {7} |\n| state | {8} bytes |\n",
       m.model.name, m.problem().options.method, m.problem().step, source_list(m), m.name, result.operations,
       result.iterates ? ", with one of Newton's iterations" : "", result.functions, result.state_bytes);
+  if (m.single()) {
+    out +=
+        "\nIn single precision; time and angles that grow with it are double. What `vector.h` has was "
+        "computed so by\n"
+        "Tellegen as well; compared with double precision, the largest difference relative to the largest "
+        "value:\n\n"
+        "| output | difference |\n| --- | --- |\n";
+    for (std::size_t k = 0; k < m.outputs.size(); ++k)
+      out += fmt::format("| {} | {:.2g} |\n", m.outputs[k], result.differences[k]);
+  }
   if (m.code.events) {
     out +=
         "\nA step in which something switches is done again in parts, so it costs several times as much: "

@@ -6,6 +6,7 @@
 
 #include "tellegen/deploy/c_parameters.h"
 #include "tellegen/deploy/zip_file.h"
+#include "tellegen/program/single.h"
 
 namespace tellegen {
 
@@ -17,6 +18,7 @@ struct CModel {
   CParameters parameters;
   std::vector<std::string> outputs, inputs;  // members
   std::vector<double> first;                 // outputs at t = 0
+  std::vector<Reals> reals = {};             // of each part, in single precision; in double there are none
 
   const Problem& problem() const { return simulation.problem(); }
   const StepCode::Part& last() const { return code.parts.back(); }
@@ -25,17 +27,24 @@ struct CModel {
   const ModelParameter& parameter(const CParameters::Setting& s) const {
     return model.parameters[static_cast<std::size_t>(s.parameter)];
   }
-  std::string part_prefix(std::size_t part) const;  // of its functions
-  std::string part_file(std::size_t part) const;    // NAME_part0.c
-  std::string pivot_file(std::size_t part) const;   // NAME_pivot0.c
-  std::vector<std::string> sources() const;         // files to compile
-  std::string inputs_parameter() const;             // ", const NAME_inputs* u", or nothing
+  bool single() const { return !reals.empty(); }
+  const char* real() const { return single() ? "float" : "double"; }
+  const char* math() const { return single() ? "tellegen_single.h" : "tellegen_math.h"; }
+  std::string number(double value) const;
+  std::string reg(std::size_t part, std::int32_t r) const;  // in the state: s->w0[r]
+  std::string registers(std::size_t part) const;            // as arguments
+  std::string declared() const;                             // parameters of a procedure
+  std::string part_prefix(std::size_t part) const;          // of its functions
+  std::string part_file(std::size_t part) const;            // NAME_part0.c
+  std::string pivot_file(std::size_t part) const;           // NAME_pivot0.c
+  std::vector<std::string> sources() const;                 // files to compile
+  std::string inputs_parameter() const;                     // ", const NAME_inputs* u", or nothing
   std::string input_unit(std::size_t input) const;
   double input_start(std::size_t input) const;
 };
 
 // Throws ModelError (T420) where the run is not made of equal steps.
-CModel make_c_model(const Model& model, Simulation& simulation, const std::string& name);
+CModel make_c_model(const Model& model, Simulation& simulation, const std::string& name, bool single = false);
 
 std::vector<ExportedFile> c_code_files(const CModel& m);  // all that is compiled, and what it includes
 
@@ -53,11 +62,15 @@ std::string c_event_tables(const CModel& m);
 std::string c_event_functions(const CModel& m);
 std::size_t c_event_bytes(const CModel& m);
 
+// Rows that the steps give in single precision, `stride` steps from one to the next; fewer where Newton's
+// iteration does not converge.
+std::vector<double> single_rows(const CModel& m, std::int64_t rows, std::int64_t stride);
+
 // What belongs to an export beside the code.
-std::string c_test_vector(const CModel& m, std::int64_t steps);  // takes them
+struct CExport;
+std::string c_test_vector(const CModel& m, std::int64_t steps, CExport& result);  // takes them
 std::string c_replay(const CModel& m);
 std::string c_cmake(const CModel& m);
-struct CExport;
 std::string c_readme(const CModel& m, const CExport& result);
 
 }  // namespace tellegen

@@ -14,6 +14,18 @@ namespace tellegen {
 std::string CModel::part_prefix(std::size_t part) const { return fmt::format("{}_part{}_", name, part); }
 std::string CModel::part_file(std::size_t part) const { return fmt::format("{}_part{}.c", name, part); }
 std::string CModel::pivot_file(std::size_t part) const { return fmt::format("{}_pivot{}.c", name, part); }
+std::string CModel::number(double value) const { return single() ? c_single_number(value) : c_number(value); }
+std::string CModel::reg(std::size_t part, std::int32_t r) const {
+  if (single() && reals[part].precise[r]) return fmt::format("s->p{}[{}]", part, reals[part].slot[r]);
+  return fmt::format("s->w{}[{}]", part, r);
+}
+std::string CModel::registers(std::size_t part) const {
+  return single() ? fmt::format("s->w{0}, s->p{0}", part) : fmt::format("s->w{}", part);
+}
+std::string CModel::declared() const {
+  return single() ? "(float* w, double* p, const float** in, float** out);\n"
+                  : "(double* w, const double** in, double** out);\n";
+}
 std::string CModel::inputs_parameter() const {
   return inputs.empty() ? "" : fmt::format(", const {}_inputs* u", name);
 }
@@ -58,21 +70,24 @@ std::string structures(const CModel& m) {
   std::string out;
   std::vector<std::string> lines;
   for (const CParameters::Setting& s : m.parameters.settings)
-    lines.push_back(
-        fmt::format("double {};{}", s.member, unit_comment(m.parameter(s).unit, m.parameter(s).summary)));
+    lines.push_back(fmt::format("{} {};{}", m.real(), s.member,
+                                unit_comment(m.parameter(s).unit, m.parameter(s).summary)));
   out += structure(m, "parameters", lines);
   lines.clear();
   for (std::size_t k = 0; k < m.inputs.size(); ++k)
-    lines.push_back(fmt::format("double {};{}", m.inputs[k], unit_comment(m.input_unit(k))));
+    lines.push_back(fmt::format("{} {};{}", m.real(), m.inputs[k], unit_comment(m.input_unit(k))));
   out += structure(m, "inputs", lines);
   lines.clear();
   for (std::size_t k = 0; k < m.outputs.size(); ++k)
-    lines.push_back(fmt::format("double {};{}", m.outputs[k], unit_comment(m.simulation.outputs()[k].unit)));
+    lines.push_back(
+        fmt::format("{} {};{}", m.real(), m.outputs[k], unit_comment(m.simulation.outputs()[k].unit)));
   out += structure(m, "outputs", lines);
   lines.clear();
   if (m.settable()) lines.push_back(fmt::format("{}_parameters parameters;", m.name));
   for (std::size_t k = 0; k < m.code.parts.size(); ++k)
-    lines.push_back(fmt::format("double w{}[{}];", k, m.code.parts[k].registers.size()));
+    lines.push_back(fmt::format("{} w{}[{}];", m.real(), k, m.code.parts[k].registers.size()));
+  for (std::size_t k = 0; k < m.reals.size(); ++k)
+    lines.push_back(fmt::format("double p{}[{}];  /* time, and what grows with it */", k, m.reals[k].slots));
   lines.push_back(m.code.events ? c_event_state(m) : "int part;");
   return out + structure(m, "state", lines);
 }
@@ -82,22 +97,25 @@ std::string init_function(const CModel& m) {
       fmt::format("\nvoid {0}_init({0}_state* s, {0}_outputs* y) {{\n  memset(s, 0, sizeof *s);\n", m.name);
   for (std::size_t k = 0; k < m.code.parts.size(); ++k)
     out += fmt::format("  memcpy(s->w{0}, {1}start, sizeof s->w{0});\n", k, m.part_prefix(k));
+  for (std::size_t k = 0; k < m.reals.size(); ++k)
+    out += fmt::format("  memcpy(s->p{0}, {1}start_p, sizeof s->p{0});\n", k, m.part_prefix(k));
   for (const CParameters::Setting& s : m.parameters.settings)
-    out += fmt::format("  s->parameters.{} = {};\n", s.member, c_number(m.parameter(s).number));
+    out += fmt::format("  s->parameters.{} = {};\n", s.member, m.number(m.parameter(s).number));
   if (m.code.events) out += "  start_run(s);\n";
   out += "  if (!y) return;\n";
   for (std::size_t k = 0; k < m.outputs.size(); ++k)
-    out += fmt::format("  y->{} = {};\n", m.outputs[k], c_number(m.first[k]));
+    out += fmt::format("  y->{} = {};\n", m.outputs[k], m.number(m.first[k]));
   return out + "}\n";
 }
 
 // A number from outside may be in factors that are computed once.
 std::string take_inputs(const CModel& m, std::size_t k) {
   const StepCode::Part& part = m.code.parts[k];
-  std::string out = fmt::format("\nstatic void take_inputs{}(double* w, const {}_inputs* u) {{\n", k, m.name);
+  std::string out =
+      fmt::format("\nstatic void take_inputs{0}({1}_state* s, const {1}_inputs* u) {{\n", k, m.name);
   std::string changed, factors;
   for (std::size_t i = 0; i < m.inputs.size(); ++i) {
-    const std::string differs = fmt::format("w[{}] != u->{}", part.inputs[i], m.inputs[i]);
+    const std::string differs = fmt::format("{} != u->{}", m.reg(k, part.inputs[i]), m.inputs[i]);
     changed += (changed.empty() ? "" : " || ") + differs;
     if (part.procedure.program.section_of[part.inputs[i]] == 0)
       factors += (factors.empty() ? "" : " || ") + differs;
@@ -105,31 +123,33 @@ std::string take_inputs(const CModel& m, std::size_t k) {
   out += fmt::format("  if (!({})) return;\n  {{\n", changed);
   if (!factors.empty()) out += fmt::format("    const int factors = {};\n", factors);
   for (std::size_t i = 0; i < m.inputs.size(); ++i)
-    out += fmt::format("    w[{}] = u->{};\n", part.inputs[i], m.inputs[i]);
-  out += fmt::format("    w[{}] = 1.0;\n", part.counters.renew);
-  if (!factors.empty()) out += fmt::format("    if (factors) {}prepare(w, 0, 0);\n", m.part_prefix(k));
+    out += fmt::format("    {} = u->{};\n", m.reg(k, part.inputs[i]), m.inputs[i]);
+  out += fmt::format("    {} = 1.0;\n", m.reg(k, part.counters.renew));
+  if (!factors.empty())
+    out += fmt::format("    if (factors) {}prepare({}, 0, 0);\n", m.part_prefix(k), m.registers(k));
   return out + "  }\n}\n";
 }
 
 std::string run_part(const CModel& m, std::size_t k) {
   const StepCode::Part& part = m.code.parts[k];
   const bool is_last = k + 1 == m.code.parts.size();
-  std::string out =
-      is_last ? "  if (steps > 0) {\n" : fmt::format("  while (s->part == {} && steps > 0) {{\n", k);
-  if (!m.inputs.empty()) out += fmt::format("    take_inputs{0}(s->w{0}, u);\n", k);
+  // Counted in float only as far as that counts.
+  const char* const turn =
+      m.single() ? "  while (steps > 0) {\n    const long now = steps < 1000000 ? steps : 1000000;\n"
+                 : "  if (steps > 0) {\n    const long now = steps;\n";
+  std::string out = is_last ? turn : fmt::format("  while (s->part == {} && steps > 0) {{\n", k);
+  if (!m.inputs.empty()) out += fmt::format("    take_inputs{0}(s, u);\n", k);
   out += fmt::format(
-      "    out = row;\n    s->w{0}[{1}] = s->w{0}[{2}] = {3};\n    s->w{0}[{4}] = 0.0;\n"
-      "    if ({5}run(s->w{0}, 0, &out) != 0) return 1;\n",
-      k, part.counters.left, part.counters.stride, is_last ? "(double)steps" : "1.0", part.counters.phase,
-      m.part_prefix(k));
-  if (!is_last) {
-    out += fmt::format("    --steps;\n    if (s->w{}[{}] == {:.1f}) {{\n", k, part.counters.index,
-                       static_cast<double>(part.steps));
-    for (const RegisterCopy& c : part.hand_over)
-      out += fmt::format("      s->w{}[{}] = s->w{}[{}];\n", k + 1, c.target, k, c.source);
-    out += fmt::format("      s->part = {};\n    }}\n", k + 1);
-  }
-  return out + "  }\n";
+      "    out = row;\n    {} = {} = {};\n    {} = 0.0;\n    if ({}run({}, 0, &out) != 0) return 1;\n",
+      m.reg(k, part.counters.left), m.reg(k, part.counters.stride),
+      is_last ? fmt::format("({})now", m.real()) : "1.0", m.reg(k, part.counters.phase), m.part_prefix(k),
+      m.registers(k));
+  if (is_last) return out + "    steps -= now;\n  }\n";
+  out += fmt::format("    --steps;\n    if ({} == {:.1f}) {{\n", m.reg(k, part.counters.index),
+                     static_cast<double>(part.steps));
+  for (const RegisterCopy& c : part.hand_over)
+    out += fmt::format("      {} = {};\n", m.reg(k + 1, c.target), m.reg(k, c.source));
+  return out + fmt::format("      s->part = {};\n    }}\n  }}\n", k + 1);
 }
 
 std::string run_functions(const CModel& m) {
@@ -137,16 +157,16 @@ std::string run_functions(const CModel& m) {
   for (std::size_t k = 0; k < m.code.parts.size() && !m.inputs.empty(); ++k) out += take_inputs(m, k);
   out += fmt::format(
       "\nint {0}_run({0}_state* s{1}, long steps, {0}_outputs* y) {{\n"
-      "  double row[{2}], *out = row;\n  if (steps <= 0) return 0;\n",
-      m.name, m.inputs_parameter(), m.outputs.size());
+      "  {3} row[{2}], *out = row;\n  if (steps <= 0) return 0;\n",
+      m.name, m.inputs_parameter(), m.outputs.size(), m.real());
   for (std::size_t k = 0; k < m.code.parts.size(); ++k) out += run_part(m, k);
   out += "  if (!y) return 0;\n";
   for (std::size_t k = 0; k < m.outputs.size(); ++k)
     out += fmt::format("  y->{} = row[{}];\n", m.outputs[k], k);
   out += "  return 0;\n}\n";
-  std::string index = fmt::format("s->w{}[{}]", m.code.parts.size() - 1, m.last().counters.index);
+  std::string index = m.reg(m.code.parts.size() - 1, m.last().counters.index);
   if (m.code.parts.size() > 1)
-    index = fmt::format("(s->part == 0 ? s->w0[{}] : {})", m.code.parts[0].counters.index, index);
+    index = fmt::format("(s->part == 0 ? {} : {})", m.reg(0, m.code.parts[0].counters.index), index);
   return out + fmt::format("\ndouble {0}_time(const {0}_state* s) {{ return {1} * {2}; }}\n", m.name,
                            c_number(m.problem().step), index);
 }
@@ -161,16 +181,17 @@ std::string set_function(const CModel& m) {
     out += fmt::format("  given[{}] = p->{};\n", k, m.parameters.settings[k].member);
   out += fmt::format("  {}_numbers_of(given, 0, &out);\n", m.name);
   for (std::size_t k = 0; k < m.parameters.followed.size(); ++k)
-    out += fmt::format("  s->w{}[{}] = numbers[{}];\n", m.parameters.followed[k].part,
-                       m.parameters.followed[k].reg, k);
+    out += fmt::format("  {} = {}numbers[{}];\n",
+                       m.reg(m.parameters.followed[k].part, m.parameters.followed[k].reg),
+                       m.single() ? "(float)" : "", k);
   for (std::size_t k = 0; k < m.code.parts.size(); ++k) {
     if (m.has_pivots(k))
       out += fmt::format(
-          "  {{\n    double pivot, *to = &pivot;\n    {}pivot(s->w{}, 0, &to);\n"
+          "  {{\n    {} pivot, *to = &pivot;\n    {}pivot({}, 0, &to);\n"
           "    if (!(pivot > 1e-6)) {{\n      *s = before;\n      return 1;\n    }}\n  }}\n",
-          m.part_prefix(k), k);
-    out += fmt::format("  {}prepare(s->w{}, 0, 0);\n  s->w{}[{}] = 1.0;\n", m.part_prefix(k), k, k,
-                       m.code.parts[k].counters.renew);
+          m.real(), m.part_prefix(k), m.registers(k));
+    out += fmt::format("  {}prepare({}, 0, 0);\n  {} = 1.0;\n", m.part_prefix(k), m.registers(k),
+                       m.reg(k, m.code.parts[k].counters.renew));
   }
   if (m.code.events)
     out += m.code.events->explicit_steps ? "  s->run.now.fresh = 1;\n" : "  s->run.renew = 1;\n";
@@ -224,15 +245,18 @@ std::string c_main_functions(const CModel& m) {
       "     for (;;)\n       if ({1}_step(&s{2}, &y) != 0) break;\n*/\n#include \"{1}.h\"\n\n"
       "#include <string.h>\n\n",
       c_comment(m.model.name), m.name, m.inputs.empty() ? "" : ", &u");
-  const std::string declared = "(double* w, const double** in, double** out);\n";
+  const std::string declared = m.declared();
   for (std::size_t k = 0; k < m.code.parts.size(); ++k) {
     for (const char* entry : {"prepare", "run"})
       out += fmt::format("int {}{}", m.part_prefix(k), entry) + declared;
     if (m.has_pivots(k)) out += fmt::format("int {}pivot", m.part_prefix(k)) + declared;
-    out +=
-        fmt::format("extern const double {}start[{}];\n", m.part_prefix(k), m.code.parts[k].registers.size());
+    out += fmt::format("extern const {} {}start[{}];\n", m.real(), m.part_prefix(k),
+                       m.code.parts[k].registers.size());
+    if (m.single())
+      out += fmt::format("extern const double {}start_p[{}];\n", m.part_prefix(k), m.reals[k].slots);
   }
-  if (m.settable()) out += fmt::format("int {}_numbers_of", m.name) + declared;
+  if (m.settable())
+    out += fmt::format("int {}_numbers_of(double* w, const double** in, double** out);\n", m.name);
   if (m.code.events) out += c_event_tables(m);
   out += init_function(m);
   out += m.code.events ? c_event_functions(m) : run_functions(m);
@@ -249,17 +273,27 @@ std::string c_part(const CModel& m, std::size_t k) {
   const StepCode::Part& part = m.code.parts[k];
   Procedure procedure = part.procedure;
   std::erase_if(procedure.entries, [](const Entry& e) { return e.name != "prepare" && e.name != "run"; });
-  std::string out = "#include \"tellegen_math.h\"\n\n" + c_source(procedure, m.part_prefix(k));
-  out += fmt::format("\nextern const double {0}start[{1}];\nconst double {0}start[{1}] = {{\n",
-                     m.part_prefix(k), part.registers.size());
-  for (double v : part.registers) out += "  " + c_number(v) + ",\n";
+  const std::string prefix = m.part_prefix(k);
+  std::string out = fmt::format("#include \"{}\"\n\n", m.math());
+  out += m.single() ? c_single_source(procedure, m.reals[k], prefix) : c_source(procedure, prefix);
+  out += fmt::format("\nextern const {0} {1}start[{2}];\nconst {0} {1}start[{2}] = {{\n", m.real(), prefix,
+                     part.registers.size());
+  for (double v : part.registers) out += "  " + m.number(v) + ",\n";
+  out += "};\n";
+  if (!m.single()) return out;
+  out += fmt::format("extern const double {0}start_p[{1}];\nconst double {0}start_p[{1}] = {{\n", prefix,
+                     m.reals[k].slots);
+  for (std::size_t r = 0; r < part.registers.size(); ++r)
+    if (m.reals[k].precise[r]) out += "  " + c_number(part.registers[r]) + ",\n";
   return out + "};\n";
 }
 
 std::string c_pivots(const CModel& m, std::size_t k) {
   Procedure pivots{.program = m.code.parts[k].pivots};
   pivots.entries = {{"pivot", {run_section(0), emit({pivots.program.roots[0]})}}};
-  return "#include \"tellegen_math.h\"\n\n" + c_source(pivots, m.part_prefix(k));
+  const std::string prefix = m.part_prefix(k), include = fmt::format("#include \"{}\"\n\n", m.math());
+  return include + (m.single() ? c_single_source(pivots, single_precision(pivots, {}), prefix)
+                               : c_source(pivots, prefix));
 }
 
 std::string c_numbers(const CModel& m) {

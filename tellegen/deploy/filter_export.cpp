@@ -400,7 +400,8 @@ class FilterExporter {
     std::string out = fmt::format(
         "# {0}\n\nAn estimator of a Tellegen model as C99: {1}, a row every {2:g} s. No allocation, no "
         "recursion, "
-        "no\nglobal state; nothing but `math.h`. All numbers are in SI units.\n\n"
+        "no\nglobal state; of the C library square roots and magnitudes alone. All numbers are in SI "
+        "units.\n\n"
         "    cc -std=c99 -O2 -ffp-contract=off {3}.c {3}_filter.c {3}_quantities.c main.c -o replay -lm && "
         "./replay\n\n"
         "`replay` follows the rows of `vector.h` and fails where a bit differs from what Tellegen "

@@ -2,11 +2,10 @@
 // runs.
 #include <fmt/format.h>
 
-#include "tellegen/program/program.h"
+#include "tellegen/program/single.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
-namespace {
 
 std::string fill_template(std::string_view c, const std::string (&args)[3]) {
   std::string out;
@@ -18,8 +17,6 @@ std::string fill_template(std::string_view c, const std::string (&args)[3]) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string c_instruction(const Program& program, const Instruction& i,
                           const std::function<std::string(std::int32_t)>& name) {
@@ -45,7 +42,7 @@ std::string c_instruction(const Program& program, const Instruction& i,
     case Code::square_root:
       return fmt::format("{} = sqrt({});", target, name(i.a));
     case Code::power:
-      return fmt::format("{} = pow({}, {});", target, name(i.a), name(i.b));
+      return fmt::format("{} = tellegen_pow({}, {});", target, name(i.a), name(i.b));
     case Code::call: {
       const std::string args[3] = {name(i.a), name(i.b), name(i.c)};
       return fmt::format("{} = {};", target, fill_template(program.functions[i.extra]->c, args));

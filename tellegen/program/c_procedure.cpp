@@ -14,6 +14,7 @@ class Printer {
  public:
   explicit Printer(const Procedure& procedure)
       : procedure_(procedure), living_(living_registers(procedure)) {}
+  Printer(const Procedure& procedure, const Reals& reals) : Printer(procedure) { reals_ = &reals; }
   Printer(const Procedure& procedure, const LanePlan& plan, const LaneTarget& target) : Printer(procedure) {
     plan_ = &plan;
     target_ = target;
@@ -23,7 +24,8 @@ class Printer {
     out_ = c_tables(procedure_.program);
     for (const Entry& e : procedure_.entries)
       if (e.compiled) {
-        out_ += fmt::format("int {}{}(double* w, const double** in, double** out) {{\n", prefix, e.name);
+        out_ += fmt::format("int {0}{1}({2}* w, {3}const {2}** in, {2}** out) {{\n", prefix, e.name, real(),
+                            reals_ ? "double* p, " : "");
         entry(e);
       }
     return std::move(out_);
@@ -39,6 +41,16 @@ class Printer {
   }
 
  private:
+  std::string_view real() const { return reals_ ? "float" : "double"; }
+  bool precise(std::int32_t r) const { return !reals_ || reals_->precise[r]; }
+  const char* type(std::int32_t r) const { return precise(r) ? "double" : "float"; }
+  const char* narrowed(bool from_precise, bool to_precise) const {
+    return from_precise && !to_precise ? "(float)" : "";
+  }
+  // Of one instance, between calls.
+  std::string kept(std::int32_t r) const {
+    return reals_ && precise(r) ? fmt::format("p[{}]", reals_->slot[r]) : fmt::format("w[{}]", place(r));
+  }
   bool varies(std::int32_t r) const { return plan_ && plan_->varying[r]; }
   int lanes() const { return plan_ ? target_.lanes() : 1; }
   std::int64_t place(std::int32_t r, int vector = 0) const {
@@ -54,8 +66,8 @@ class Printer {
     out_ += "  int status = 0;\n";
     const bool takes = has(e.body, Flow::take), emits = has(e.body, Flow::emit),
                fails = has(e.body, Flow::fail);
-    if (takes) out_ += "  const double* from = *in;\n";
-    if (emits) out_ += "  double* to = *out;\n";
+    if (takes) out_ += fmt::format("  const {}* from = *in;\n", real());
+    if (emits) out_ += fmt::format("  {}* to = *out;\n", real());
     // A living register that is written somewhere is loaded too: the path taken may leave it as it was.
     const auto stored = [&](std::int32_t r) { return living_[r] && uses.written_somewhere[r]; };
     for (std::int32_t r = 0; r < procedure_.program.registers; ++r)
@@ -81,7 +93,8 @@ class Printer {
       });
     if (takes) out_ += "  *in = from;\n";
     if (emits && !plan_) out_ += "  *out = to;\n";
-    out_ += "  (void)w; (void)in; (void)out;\n  return status;\n}\n";
+    out_ +=
+        fmt::format("  (void)w; {}(void)in; (void)out;\n  return status;\n}}\n", reals_ ? "(void)p; " : "");
   }
 
   void declare(std::int32_t r, bool loaded) {
@@ -91,7 +104,7 @@ class Printer {
                        : fmt::format("V r{}_{} = {{0.0}};", r, k));
       });
     else
-      line(2, loaded ? fmt::format("double r{} = w[{}];", r, place(r)) : fmt::format("double r{};", r));
+      line(2, loaded ? fmt::format("{} r{} = {};", type(r), r, kept(r)) : fmt::format("{} r{};", type(r), r));
   }
 
   void store(std::int32_t r) {
@@ -100,7 +113,7 @@ class Printer {
     else if (plan_)
       line(2, fmt::format("for (int l = 0; l < {}; ++l) w[{} + l] = r{};", lanes(), place(r), r));
     else
-      line(2, fmt::format("w[{0}] = r{0};", r));
+      line(2, fmt::format("{} = r{};", kept(r), r));
   }
 
   static bool has(const Body& statements, Flow flow) {
@@ -149,6 +162,33 @@ class Printer {
             [&](int k) { return c_lane_instruction(procedure_.program, i, *plan_, target_, k); });
   }
 
+  // Sine and cosine of one angle are taken together.
+  void section(std::span<const Instruction> code, int indent) {
+    const auto is = [&](const Instruction& i, std::string_view function) {
+      return i.code == Code::call && procedure_.program.functions[i.extra]->name == function;
+    };
+    std::map<std::int32_t, std::int32_t> sines, cosines;  // of an angle: what takes it
+    for (const Instruction& i : code) {
+      if (is(i, "sin")) sines[i.a] = i.target;
+      if (is(i, "cos")) cosines[i.a] = i.target;
+    }
+    std::set<std::int32_t> done;
+    for (const Instruction& i : code) {
+      const bool both = (is(i, "sin") || is(i, "cos")) && sines.contains(i.a) && cosines.contains(i.a);
+      if (reals_) {
+        line(indent, c_single_instruction(procedure_.program, *reals_, i));
+      } else if (both && !varies(i.target)) {
+        if (!done.insert(i.a).second) continue;
+        line(indent,
+             fmt::format(
+                 "{{ const tellegen_pair both = tellegen_sine_cosine(r{}); r{} = both.hi; r{} = both.lo; }}",
+                 i.a, sines[i.a], cosines[i.a]));
+      } else {
+        instruction(indent, i);
+      }
+    }
+  }
+
   void leave(int indent, const Statement& s, int innermost) {
     if (!varies(s.reg)) {
       line(indent, fmt::format("if (r{} != 0.0) goto left{};", s.reg, innermost));
@@ -180,11 +220,10 @@ class Printer {
   void body(const Body& statements, int indent, int innermost) {
     for (const Statement& s : statements) switch (s.flow) {
         case Flow::section:
-          for (const Instruction& i : procedure_.program.section(s.index)) instruction(indent, i);
+          section(procedure_.program.section(s.index), indent);
           break;
         case Flow::copy:
-          for (const RegisterCopy& c : s.copies)
-            instruction(indent, {.code = Code::copy, .target = c.target, .a = c.source});
+          for (const RegisterCopy& c : s.copies) copy(indent, c);
           break;
         case Flow::loop: {
           const int label = labels_++;
@@ -229,7 +268,7 @@ class Printer {
           emit(indent, s.registers);
           break;
         case Flow::reload:
-          line(indent, fmt::format("r{} = *(volatile double*)(w + {});", s.reg, place(s.reg)));
+          line(indent, fmt::format("r{} = *(volatile {}*)&{};", s.reg, type(s.reg), kept(s.reg)));
           break;
         case Flow::fail:
           fail(indent, s, innermost);
@@ -260,7 +299,8 @@ class Printer {
 
   const Procedure& procedure_;
   const std::vector<char> living_;
-  const LanePlan* plan_ = nullptr;
+  const Reals* reals_ = nullptr;    // null: double
+  const LanePlan* plan_ = nullptr;  // null: one instance
   LaneTarget target_;
   std::string out_;
   int labels_ = 0;
@@ -281,6 +321,10 @@ std::vector<char> living_registers(const Procedure& procedure) {
 
 std::string c_source(const Procedure& procedure, std::string_view prefix) {
   return Printer(procedure).text(prefix);
+}
+
+std::string c_single_source(const Procedure& procedure, const Reals& reals, std::string_view prefix) {
+  return Printer(procedure, reals).text(prefix);
 }
 
 std::string c_lanes(const Procedure& procedure, const LanePlan& plan, const LaneTarget& target) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "tellegen/program/single.h"
 #include "tellegen/symbolic/functions.h"
 
 namespace tellegen {
@@ -38,7 +39,12 @@ struct Run {
   double* r;
   const double** in;
   double** out;
+  const Reals* reals = nullptr;  // null: double
   int status = 0;
+
+  void set(std::int32_t target, double value) {
+    r[target] = reals && !reals->precise[target] ? static_cast<double>(static_cast<float>(value)) : value;
+  }
 
   enum class Next { statement, left, ended };
 
@@ -51,10 +57,13 @@ struct Run {
   Next statement(const Statement& s) {
     switch (s.flow) {
       case Flow::section:
-        interpret(program, s.index, r);
+        if (reals)
+          interpret_single(program, *reals, s.index, r);
+        else
+          interpret(program, s.index, r);
         return Next::statement;
       case Flow::copy:
-        for (const RegisterCopy& c : s.copies) r[c.target] = r[c.source];
+        for (const RegisterCopy& c : s.copies) set(c.target, r[c.source]);
         return Next::statement;
       case Flow::loop:
         for (;;) {
@@ -69,10 +78,11 @@ struct Run {
       case Flow::choose:
         return body(s.bodies[static_cast<std::size_t>(r[s.reg])]);
       case Flow::take:
-        for (std::int32_t reg : s.registers) r[reg] = *(*in)++;
+        for (std::int32_t reg : s.registers) set(reg, *(*in)++);
         return Next::statement;
       case Flow::emit:
-        for (std::int32_t reg : s.registers) *(*out)++ = r[reg];
+        for (std::int32_t reg : s.registers)
+          *(*out)++ = reals ? static_cast<double>(static_cast<float>(r[reg])) : r[reg];
         return Next::statement;
       case Flow::reload:
         return Next::statement;
@@ -86,6 +96,13 @@ struct Run {
 };
 
 }  // namespace
+
+int run_single(const Procedure& procedure, const Reals& reals, std::size_t entry, double* registers,
+               const double** in, double** out) {
+  Run run{procedure.program, registers, in, out, &reals};
+  run.body(procedure.entries[entry].body);
+  return run.status;
+}
 
 void ProcedureCode::compile(double interpreting) {
   if (!has_large_tables(procedure_.program)) load(c_source(procedure_), interpreting);

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "runtime/tellegen_math.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
@@ -369,7 +370,7 @@ void interpret(const Program& program, int section, double* r) {
         r[i.target] = std::sqrt(r[i.a]);
         break;
       case Code::power:
-        r[i.target] = std::pow(r[i.a], r[i.b]);
+        r[i.target] = tellegen_pow(r[i.a], r[i.b]);
         break;
       case Code::call: {
         const double args[3] = {r[i.a], r[i.b], r[i.c]};

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/tellegen_math.h"
 #include "tellegen/equations/explain.h"
 
 namespace tellegen {
@@ -380,8 +381,8 @@ class WholeStepBuilder {
                                 [&](const Oscillator& o) { return o.argument == u; });
       if (found == oscillators_.end()) {
         const auto k = oscillators_.size();
-        oscillators_.push_back({u, input(fmt::format("~sine{}", k), 1, std::sin(number_of(u))),
-                                input(fmt::format("~cosine{}", k), 1, std::cos(number_of(u)))});
+        oscillators_.push_back({u, input(fmt::format("~sine{}", k), 1, tellegen_sin(number_of(u))),
+                                input(fmt::format("~cosine{}", k), 1, tellegen_cos(number_of(u)))});
         found = oscillators_.end() - 1;
       }
       replacements[node] = node.function().name == "sin" ? found->sine : found->cosine;

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "runtime/tellegen_math.h"
 #include "tellegen/symbolic/walk.h"
 
 namespace tellegen {
@@ -96,7 +97,7 @@ ExprMap<Expr> shared_sines(Pool& pool, std::span<const Expr> roots) {
   for (const Sine& s : sines) {
     if (s.shift == 0.0 || arguments[s.base].size() < 2) continue;
     const Expr sine = pool.call("sin", {s.base}), cosine = pool.call("cos", {s.base});
-    const double sn = std::sin(s.shift), cs = std::cos(s.shift);
+    const double sn = tellegen_sin(s.shift), cs = tellegen_cos(s.shift);
     written[s.call] = s.call.function().name == "sin" ? cs * sine + sn * cosine : cs * cosine - sn * sine;
   }
   return written;

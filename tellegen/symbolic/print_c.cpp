@@ -46,7 +46,7 @@ class CNotation {
           power.exponent = e.args()[1].number();
           write_power(power, line);
         } else {
-          fill_pattern("pow($1, $2)", e, 0, line);
+          fill_pattern("tellegen_pow($1, $2)", e, 0, line);
         }
         break;
       case Op::call:
@@ -93,7 +93,7 @@ class CNotation {
     const char* start = n == 2.0   ? "tellegen_square("
                         : n == 3.0 ? "tellegen_cube("
                         : n == 0.5 ? "sqrt("
-                                   : "pow(";
+                                   : "tellegen_pow(";
     line.push_back(words(start));
     line.push_back(inner(base, 0));
     const bool general = n != 2.0 && n != 3.0 && n != 0.5;
