@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdlib>
+#include <map>
 #include <set>
 
+#include "tellegen/program/repeats.h"
 #include "tellegen/symbolic/functions.h"
 
 namespace tellegen {
@@ -179,6 +182,7 @@ class Printer {
 
   std::string text() {
     out_ = c_tables(procedure_.program);
+    repeats_ = find_repeats(procedure_);
     const std::vector<char> living = living_registers(procedure_);
     for (const Entry& e : procedure_.entries)
       if (e.compiled) entry(e, living);
@@ -195,9 +199,16 @@ class Printer {
     if (takes) out_ += "  const double* from = *in;\n";
     if (emits) out_ += "  double* to = *out;\n";
     // A living register that is written somewhere is loaded too: the path taken may leave it as it was.
-    const auto stored = [&](std::int32_t r) { return living[r] && uses.written_somewhere[r]; };
+    // What loops step through stays where it is.
+    const auto stored = [&](std::int32_t r) {
+      return living[r] && uses.written_somewhere[r] && !repeats_.in_memory[r];
+    };
+    const std::vector<char> local = local_registers();
+    const auto is_variable = [&](std::int32_t r) {
+      return uses.named[r] && !repeats_.in_memory[r] && !local[r];
+    };
     for (std::int32_t r = 0; r < procedure_.program.registers; ++r)
-      if (uses.named[r])
+      if (is_variable(r))
         out_ += uses.exposed[r] || stored(r) ? fmt::format("  double r{0} = w[{0}];\n", r)
                                              : fmt::format("  double r{};\n", r);
     labels_ = 0;
@@ -206,7 +217,7 @@ class Printer {
     for (std::int32_t r = 0; r < procedure_.program.registers; ++r)
       if (stored(r))
         out_ += fmt::format("  w[{0}] = r{0};\n", r);
-      else if (uses.named[r] && !uses.read_somewhere[r])
+      else if (is_variable(r) && !uses.read_somewhere[r])
         out_ += fmt::format("  (void)r{};\n", r);  // compilers warn
     if (takes) out_ += "  *in = from;\n";
     if (emits) out_ += "  *out = to;\n";
@@ -226,15 +237,67 @@ class Printer {
     out_ += '\n';
   }
 
+  std::string name(std::int32_t r) const {
+    return repeats_.in_memory[r] ? fmt::format("w[{}]", r) : fmt::format("r{}", r);
+  }
+
+  void section(int index, int indent) {
+    const auto code = procedure_.program.section(index);
+    std::size_t at = 0;
+    const auto straight = [&](std::size_t end) {
+      for (; at < end; ++at)
+        line(indent, c_instruction(procedure_.program, code[at], [&](std::int32_t r) { return name(r); }));
+    };
+    for (const Repeat& r : repeats_.of_section[static_cast<std::size_t>(index)]) {
+      straight(r.begin);
+      line(indent, fmt::format("for (long k = 0; k < {}; ++k) {{", r.count));
+      repeat(code, r, indent + 2);
+      line(indent, "}");
+      at += r.period * r.count;
+    }
+    straight(code.size());
+  }
+
+  // Its block once, registers by their strides.
+  void repeat(std::span<const Instruction> code, const Repeat& r, int indent) {
+    std::map<std::int32_t, std::size_t> local;  // registers of the first time
+    for (std::size_t p = 0; p < r.period; ++p) {
+      const Instruction& i = code[r.begin + p];
+      const std::int32_t registers[4] = {i.target, i.a, i.b, i.c};
+      const auto slot = [&](std::int32_t k) {
+        const std::int32_t reg = registers[k], stride = r.strides[p][static_cast<std::size_t>(k)];
+        if (const auto found = local.find(reg); k > 0 && stride != 0 && found != local.end())
+          return fmt::format("t{}", found->second);
+        if (k == 0 && r.local[p]) return fmt::format("const double t{}", p);
+        return stride == 0 ? name(reg)
+                           : fmt::format("w[{} {} {}*k]", reg, stride < 0 ? '-' : '+', std::abs(stride));
+      };
+      Instruction numbered = i;
+      numbered.target = 0, numbered.a = 1, numbered.b = 2, numbered.c = 3;
+      line(indent, c_instruction(procedure_.program, numbered, slot));
+      if (r.local[p]) local[i.target] = p;
+    }
+  }
+
+  // What loops have as variables of their own.
+  std::vector<char> local_registers() const {
+    std::vector<char> local(procedure_.program.registers, 0);
+    for (std::size_t s = 0; s < repeats_.of_section.size(); ++s) {
+      const auto code = procedure_.program.section(static_cast<int>(s));
+      for (const Repeat& r : repeats_.of_section[s])
+        for (std::size_t k = 0; k < r.period * r.count; ++k)
+          if (r.local[k % r.period]) local[code[r.begin + k].target] = 1;
+    }
+    return local;
+  }
+
   void body(const Body& statements, int indent, int innermost) {
-    const auto name = [](std::int32_t r) { return fmt::format("r{}", r); };
     for (const Statement& s : statements) switch (s.flow) {
         case Flow::section:
-          for (const Instruction& i : procedure_.program.section(s.index))
-            line(indent, c_instruction(procedure_.program, i, name));
+          section(s.index, indent);
           break;
         case Flow::copy:
-          for (const RegisterCopy& c : s.copies) line(indent, fmt::format("r{} = r{};", c.target, c.source));
+          for (const RegisterCopy& c : s.copies) line(indent, name(c.target) + " = " + name(c.source) + ";");
           break;
         case Flow::loop: {
           const int label = labels_++;
@@ -245,10 +308,10 @@ class Printer {
           break;
         }
         case Flow::leave:
-          line(indent, fmt::format("if (r{} != 0.0) goto left{};", s.reg, innermost));
+          line(indent, fmt::format("if ({} != 0.0) goto left{};", name(s.reg), innermost));
           break;
         case Flow::when:
-          line(indent, fmt::format("if (r{} != 0.0) {{", s.reg));
+          line(indent, fmt::format("if ({} != 0.0) {{", name(s.reg)));
           body(s.bodies[0], indent + 2, innermost);
           if (!s.bodies[1].empty()) {
             line(indent, "} else {");
@@ -257,7 +320,7 @@ class Printer {
           line(indent, "}");
           break;
         case Flow::choose:
-          line(indent, fmt::format("switch ((int)r{}) {{", s.reg));
+          line(indent, fmt::format("switch ((int){}) {{", name(s.reg)));
           for (std::size_t k = 0; k < s.bodies.size(); ++k) {
             line(indent + 2, k + 1 < s.bodies.size() ? fmt::format("case {}:", k) : "default:");
             body(s.bodies[k], indent + 4, innermost);
@@ -266,22 +329,23 @@ class Printer {
           line(indent, "}");
           break;
         case Flow::take:
-          for (std::int32_t r : s.registers) line(indent, fmt::format("r{} = *from++;", r));
+          for (std::int32_t r : s.registers) line(indent, fmt::format("{} = *from++;", name(r)));
           break;
         case Flow::emit:
-          for (std::int32_t r : s.registers) line(indent, fmt::format("*to++ = r{};", r));
+          for (std::int32_t r : s.registers) line(indent, fmt::format("*to++ = {};", name(r)));
           break;
         case Flow::reload:
-          line(indent, fmt::format("r{0} = *(volatile double*)(w + {0});", s.reg));
+          line(indent, fmt::format("{} = *(volatile double*)(w + {});", name(s.reg), s.reg));
           break;
         case Flow::fail:
-          line(indent, fmt::format("if (r{} != 0.0) {{ status = {}; goto ended; }}", s.reg, s.index));
+          line(indent, fmt::format("if ({} != 0.0) {{ status = {}; goto ended; }}", name(s.reg), s.index));
           break;
       }
   }
 
   const Procedure& procedure_;
   std::string_view prefix_;
+  Repeats repeats_;
   std::string out_;
   int labels_ = 0;
 };
@@ -295,6 +359,8 @@ std::vector<char> living_registers(const Procedure& procedure) {
     for (std::size_t r = 0; r < living.size(); ++r) living[r] = living[r] || uses.exposed[r];
   }
   for (std::int32_t r : procedure.exported) living[r] = 1;
+  const Repeats repeats = find_repeats(procedure);
+  for (std::size_t r = 0; r < living.size(); ++r) living[r] = living[r] || repeats.in_memory[r];
   return living;
 }
 
