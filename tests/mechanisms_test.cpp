@@ -336,7 +336,7 @@ TEST(Mechanisms, numbers_of_parts_are_parameters_of_the_model) {
 TEST(Mechanisms, a_slider_crank_turns_without_iteration_and_counts_its_turns) {
   const double L1 = 0.5, L2 = 1.5;
   for (const double rod0 : {-0.3, 3.4}) {
-    const Model model = read(fmt::format(R"toml([components]
+    const Model model = read(with_gravity(fmt::format(R"toml(
 h1 = {{ kind = "multibody.revolute", from = "datum", to = "f1", angle0 = 0.4, speed0 = 20 }}
 b1 = {{ kind = "multibody.body", at = "f1", mass = 5, inertia = [0, 0, 2] }}
 a1 = {{ kind = "multibody.arm", from = "f1", to = "e1", offset = [{}, 0, 0] }}
@@ -347,7 +347,7 @@ p  = {{ kind = "multibody.prismatic", from = "datum", to = "s", axis = [1, 0, 0]
 b3 = {{ kind = "multibody.body", at = "s", mass = 0.3 }}
 c  = {{ kind = "multibody.revolute", from = "e2", to = "s", cut = true }}
 )toml",
-                                         L1, rod0 - 0.4, L2, rod0 < 1 ? 1.9 : -1.0));
+                                                      L1, rod0 - 0.4, L2, rod0 < 1 ? 1.9 : -1.0)));
     SimulationOptions options = options_of("rk4", 1.0, 1e-3);
     options.balance = Balance::on;
     const TestRun run(model, options, {"h1.angle", "h2.angle", "p.position"});
