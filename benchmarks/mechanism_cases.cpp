@@ -77,7 +77,7 @@ MechanismCase chain_case(int count) {
   MechanismCase c{fmt::format("chain of {}", count), {}, {}};
   for (int k = 0; k < count; ++k)
     c.links.push_back(bar(k - 1, k == 0 ? Triple{} : Triple{0, -1, 0}, 1, 1, k == 0 ? 0.5 : 0.0, true));
-  if (count > 100) c.steps = 20;
+  if (count > 100) c.steps = 200;
   return c;
 }
 

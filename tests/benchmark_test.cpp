@@ -166,7 +166,8 @@ TEST(benchmark, equations_of_the_sensitivity_graph_and_direct_ones_integrate_ali
 TEST(benchmark, mechanisms_answer_as_the_programs_beside_them) {
   MechanismsOptions options;
   options.quick = true;
-  options.chain = {1, 3};
+  options.chain = {1, 3, 12};
+  options.longest = 12;
   EXPECT_TRUE(run_mechanisms(options));
 }
 

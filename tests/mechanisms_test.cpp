@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
 
 #include "tellegen/results/trajectory.h"
@@ -329,6 +330,111 @@ TEST(Mechanisms, numbers_of_parts_are_parameters_of_the_model) {
   EXPECT_TRUE(has("b2.mass"));
   EXPECT_TRUE(has("a2.offset_x"));
   EXPECT_FALSE(has("a2.offset_y"));  // a zero is structure
+}
+
+// A crank through three turns, its rod on either side: angles go on where their sines come round.
+TEST(Mechanisms, a_slider_crank_turns_without_iteration_and_counts_its_turns) {
+  const double L1 = 0.5, L2 = 1.5;
+  for (const double rod0 : {-0.3, 3.4}) {
+    const Model model = read(with_gravity(fmt::format(R"toml(
+h1 = {{ kind = "multibody.revolute", from = "datum", to = "f1", angle0 = 0.4, speed0 = 20 }}
+b1 = {{ kind = "multibody.body", at = "f1", mass = 5, inertia = [0, 0, 2] }}
+a1 = {{ kind = "multibody.arm", from = "f1", to = "e1", offset = [{}, 0, 0] }}
+h2 = {{ kind = "multibody.revolute", from = "e1", to = "f2", angle0 = {} }}
+b2 = {{ kind = "multibody.body", at = "f2", mass = 0.2, com = [0.7, 0, 0], inertia = [0, 0, 0.05] }}
+a2 = {{ kind = "multibody.arm", from = "f2", to = "e2", offset = [{}, 0, 0] }}
+p  = {{ kind = "multibody.prismatic", from = "datum", to = "s", axis = [1, 0, 0], position0 = {} }}
+b3 = {{ kind = "multibody.body", at = "s", mass = 0.3 }}
+c  = {{ kind = "multibody.revolute", from = "e2", to = "s", cut = true }}
+)toml",
+                                                      L1, rod0 - 0.4, L2, rod0 < 1 ? 1.9 : -1.0)));
+    SimulationOptions options = options_of("rk4", 1.0, 1e-3);
+    options.balance = Balance::on;
+    const TestRun run(model, options, {"h1.angle", "h2.angle", "p.position"});
+    EXPECT_EQ(run.result.statistics.iterations, 0);
+    EXPECT_GT(run.last("h1.angle"), 6 * 3.1416);
+    for (std::size_t r = 0; r < run.rows(); ++r) {
+      const double a = run.at(r, "h1.angle"), slope = std::asin(-L1 * std::sin(a) / L2);
+      const double rod = rod0 < 1 ? slope : 3.14159265358979323846 - slope;
+      ASSERT_NEAR(run.at(r, "h2.angle"), rod - a, 1e-12) << r;
+      ASSERT_NEAR(run.at(r, "p.position"), L1 * std::cos(a) + L2 * std::cos(rod), 1e-12) << r;
+    }
+    ASSERT_TRUE(run.result.balance && run.result.balance->checked);
+    EXPECT_LT(run.result.balance->error, 1e-8);
+  }
+}
+
+// Joints of every kind in one tree with branches, one of them held the other way round.
+const std::string long_tree = with_gravity(R"toml(
+h1 = { kind = "multibody.universal", from = "datum", to = "f1", angle_10 = 0.4, angle_1_rate0 = 1.5, angle_20 = 0.3 }
+b1 = { kind = "multibody.body", at = "f1", mass = 2, com = [0.1, -0.3, 0.2], inertia = [0.1, 0.2, 0.15, 0.01, -0.02, 0.03] }
+a1 = { kind = "multibody.arm", from = "f1", to = "e1", offset = [0.3, -0.4, 0.2], rotation = [0.2, 0.5, -0.3] }
+h2 = { kind = "multibody.prismatic", from = "e1", to = "f2", axis = [1, 2, 0], position0 = 0.1, stiffness = 300, damping = 2 }
+b2 = { kind = "multibody.box", at = "f2", mass = 1, size = [0.1, 0.2, 0.3], com = [0, 0.1, 0] }
+h3 = { kind = "multibody.spherical_quaternion", from = "f2", to = "f3" }
+b3 = { kind = "multibody.body", at = "f3", mass = 1.5, com = [0, -0.4, 0.1], inertia = [0.1, 0.02, 0.1] }
+h4 = { kind = "multibody.cylindrical", from = "f4", to = "f2", axis = [0, 0, 1], angle0 = 0.7, position0 = 0.2 }
+b4 = { kind = "multibody.body", at = "f4", mass = 0.7, com = [0.3, 0, 0.1], inertia = [0.05, 0.06, 0.07] }
+h5 = { kind = "multibody.revolute", from = "f4", to = "f5", axis = [0, 1, 1], angle0 = -0.5, damping = 0.1 }
+b5 = { kind = "multibody.body", at = "f5", mass = 0.9, com = [0, 0.2, -0.3], inertia = [0.03, 0.04, 0.05] }
+pull = { kind = "multibody.spring", from = "datum", to = "f5", stiffness = 20, length = 0.5 }
+push = { kind = "multibody.torque", at = "f3", torque = [0.2, "0.3*sin(5*t)", 0] }
+)toml");
+
+TEST(Mechanisms, accelerations_by_recursion_balance_every_joint) {
+  const Model model = read(long_tree);
+  const auto named = std::count_if(model.kinds.begin(), model.kinds.end(), [](const Kind& kind) {
+    return std::any_of(kind.variables.begin(), kind.variables.end(),
+                       [](const KindVariable& v) { return v.name.starts_with("recursion_"); });
+  });
+  EXPECT_GE(named, 5);
+  // What a joint transmits comes from Newton and Euler, link by link: along what it lets free, its effort.
+  const std::string along = "(h5.reaction_my + h5.reaction_mz)/sqrt(2)",
+                    slide = "(h2.reaction_fx + 2*h2.reaction_fy)/sqrt(5)";
+  SimulationOptions options = options_of("rk4", 0.5, 1e-3);
+  options.balance = Balance::on;
+  const TestRun run(model, options,
+                    {along, "h5.torque", slide, "h2.force", "h3.reaction_mx", "h3.reaction_my",
+                     "h3.reaction_mz", "h1.reaction_mx", "h4.reaction_fz", "h4.reaction_mz"});
+  for (std::size_t r = 0; r < run.rows(); r += 50) {
+    EXPECT_NEAR(run.at(r, along), run.at(r, "h5.torque"), 1e-10);
+    EXPECT_NEAR(run.at(r, slide), run.at(r, "h2.force"), 1e-10);
+    for (const char* free : {"h3.reaction_mx", "h3.reaction_my", "h3.reaction_mz", "h4.reaction_fz",
+                             "h4.reaction_mz", "h1.reaction_mx"})
+      EXPECT_NEAR(run.at(r, free), 0.0, 1e-10) << free;
+  }
+  ASSERT_TRUE(run.result.balance && run.result.balance->checked);
+  EXPECT_LT(run.result.balance->error, 1e-7);
+  const double expected = run.last("h2.force");
+  for (const char* method : {"tr", "bdf2", "adaptive"})
+    EXPECT_NEAR(TestRun(model, options_of(method, 0.5, 1e-3), {"h2.force"}).last("h2.force"), expected,
+                method == std::string("tr") ? 2e-2 : 2e-1)
+        << method;
+}
+
+std::string chain_of(int links) {
+  std::string text = "[components]\ngravity = { kind = \"multibody.gravity\", g = [0, -9.81, 0] }\n";
+  for (int k = 0; k < links; ++k)
+    text += fmt::format(R"toml(
+h{0} = {{ kind = "multibody.revolute", from = "{1}", to = "f{0}", angle0 = {2} }}
+b{0} = {{ kind = "multibody.body", at = "f{0}", mass = 1, com = [0, -0.5, 0], inertia = [0, 0, 0.08] }}
+a{0} = {{ kind = "multibody.arm", from = "f{0}", to = "e{0}", offset = [0, -1, 0] }}
+)toml",
+                        k, k == 0 ? "datum" : fmt::format("e{}", k - 1), k == 0 ? 0.5 : 0.0);
+  return text;
+}
+
+// Long enough that its instructions become loops; the interpreter knows none.
+TEST(Mechanisms, a_long_chain_compiles_to_the_bits_of_the_interpreter) {
+  const Model model = read(chain_of(60));
+  SimulationOptions options = options_of("rk4", 0.02, 1e-3);
+  const std::vector<std::string> outputs{"h0.angle", "h30.speed", "h59.angle", "h59.acceleration"};
+  const TestRun interpreted(model, options, outputs);
+  Simulation simulation(model, options, columns_of(model, outputs));
+  simulation.integrator().compile(std::numeric_limits<double>::infinity());
+  const SimulationResult compiled = simulation.run();
+  EXPECT_EQ(compiled.statistics.executor, "explicit form, compiled");
+  EXPECT_EQ(compiled.values, interpreted.result.values);
 }
 
 // What is wrong, where, and in which words.

@@ -116,9 +116,13 @@ class Solver {
   std::optional<ExplicitForm> solve() {
     const std::size_t n = unknowns_.size();
     uses_.resize(n);
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < n; ++j)
-        if (depends_on(residuals_[i], unknowns_[j])) uses_[i].push_back(static_cast<int>(j));
+    ExprMap<int> number;
+    for (std::size_t j = 0; j < n; ++j) number[unknowns_[j]] = static_cast<int>(j);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (Expr s : symbols_of(std::span(&residuals_[i], 1)))
+        if (const auto j = number.find(s); j != number.end()) uses_[i].push_back(j->second);
+      std::sort(uses_[i].begin(), uses_[i].end());
+    }
     if (!match()) return std::nullopt;
     for (const std::vector<int>& block : blocks())
       if (!solve_block(block)) return std::nullopt;
@@ -128,11 +132,13 @@ class Solver {
   }
 
  private:
-  // Each residual its own unknown: augmenting paths.
+  // Each residual its own unknown: those that have only one left first, which is all there is to do where
+  // each follows from those before it; then augmenting paths.
   bool match() {
     const std::size_t n = unknowns_.size();
     row_of_.assign(n, -1);
     column_of_.assign(n, -1);
+    match_single();
     std::vector<char> seen;
     std::function<bool(int)> find = [&](int row) {
       for (int j : uses_[row]) {
@@ -147,32 +153,56 @@ class Solver {
       return false;
     };
     for (std::size_t i = 0; i < n; ++i) {
+      if (column_of_[i] >= 0) continue;
       seen.assign(n, 0);
       if (!find(static_cast<int>(i))) return false;
     }
     return true;
   }
 
-  // Tarjan: strongly connected residuals, each block after those it needs.
+  void match_single() {
+    const std::size_t n = unknowns_.size();
+    std::vector<std::vector<int>> rows_with(n);
+    std::vector<int> left(n), ready;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (int j : uses_[i]) rows_with[j].push_back(static_cast<int>(i));
+      left[i] = static_cast<int>(uses_[i].size());
+      if (left[i] == 1) ready.push_back(static_cast<int>(i));
+    }
+    while (!ready.empty()) {
+      const int row = ready.back();
+      ready.pop_back();
+      for (int j : uses_[row]) {
+        if (row_of_[j] >= 0) continue;
+        row_of_[j] = row;
+        column_of_[row] = j;
+        for (int other : rows_with[j])
+          if (--left[other] == 1 && column_of_[other] < 0) ready.push_back(other);
+        break;
+      }
+    }
+  }
+
+  // Tarjan: strongly connected residuals, each block after those it needs. Without recursion: a chain of
+  // formulas may be as long as a mechanism.
   std::vector<std::vector<int>> blocks() {
     const int n = static_cast<int>(unknowns_.size());
     std::vector<int> index(n, -1), low(n, 0), stack;
     std::vector<char> on_stack(n, 0);
     std::vector<std::vector<int>> result;
+    struct Visit {
+      int row;
+      std::size_t use = 0;
+    };
+    std::vector<Visit> path;
     int next = 0;
-    std::function<void(int)> visit = [&](int v) {
+    const auto begin = [&](int v) {
       index[v] = low[v] = next++;
       stack.push_back(v);
       on_stack[v] = 1;
-      for (int j : uses_[v]) {
-        const int w = row_of_[j];
-        if (index[w] < 0) {
-          visit(w);
-          low[v] = std::min(low[v], low[w]);
-        } else if (on_stack[w]) {
-          low[v] = std::min(low[v], index[w]);
-        }
-      }
+      path.push_back({v});
+    };
+    const auto end = [&](int v) {
       if (low[v] != index[v]) return;
       result.emplace_back();
       for (int w = -1; w != v;) {
@@ -182,8 +212,25 @@ class Solver {
         result.back().push_back(w);
       }
     };
-    for (int v = 0; v < n; ++v)
-      if (index[v] < 0) visit(v);
+    for (int root = 0; root < n; ++root) {
+      if (index[root] >= 0) continue;
+      begin(root);
+      while (!path.empty()) {
+        Visit& at = path.back();
+        if (at.use < uses_[at.row].size()) {
+          const int w = row_of_[uses_[at.row][at.use++]];
+          if (index[w] < 0)
+            begin(w);
+          else if (on_stack[w])
+            low[at.row] = std::min(low[at.row], index[w]);
+          continue;
+        }
+        const int v = at.row;
+        path.pop_back();
+        end(v);
+        if (!path.empty()) low[path.back().row] = std::min(low[path.back().row], low[v]);
+      }
+    }
     return result;
   }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "tellegen/model/named_formula.h"
 #include "tellegen/symbolic/straight.h"
 
 namespace tellegen {
@@ -224,7 +225,11 @@ class Reduction {
 
   void write_terminal_rows(const Group& group) {
     std::vector<std::optional<LinearEquation>> linear;
-    for (Expr equation : group.residuals) linear.push_back(linear_equation(group, equation));
+    std::vector<char> whole;  // it has a name for a formula, which is to stay one
+    for (Expr equation : group.residuals) {
+      whole.push_back(has_named_formula(group, equation));
+      linear.push_back(whole.back() ? std::nullopt : linear_equation(group, equation));
+    }
     ExprMap<double> values;
     for (std::int32_t m = 0; m < group.size(); ++m) {
       for (std::size_t p = 0; p < group.parameters.size(); ++p)
@@ -237,13 +242,13 @@ class Reduction {
                              [&](Expr slope) { return std::isfinite(evaluate(slope, values)); });
         };
         if (!linear[e] && tape_.records()) {
-          write_nonlinear_row(row, group, m, group.residuals[e], values);
+          write_nonlinear_row(row, group, m, group.residuals[e], values, whole[e]);
           continue;
         }
         if (!linear[e] || !finite(linear[e]->slopes) || !finite(linear[e]->rate_slopes)) {
           if (numbers.empty()) numbers = numbers_of(group, m);
           has_literals_ = true;
-          write_nonlinear_row(row, group, m, substitute(group.residuals[e], numbers), {});
+          write_nonlinear_row(row, group, m, substitute(group.residuals[e], numbers), {}, whole[e]);
           continue;
         }
         for (std::size_t s = 0; s < group.symbols.size(); ++s)
@@ -265,6 +270,16 @@ class Reduction {
         if (!remainder.is_number(0)) add_source(row, remainder, 1.0);
       }
     }
+  }
+
+  bool has_named_formula(const Group& group, Expr equation) const {
+    if (group.kind < 0) return false;
+    const Kind& kind = system_.model->kinds[group.kind];
+    for (const LocalSymbol& s : group.symbols)
+      if (s.what == LocalSymbol::What::internal && names_a_formula(kind.variables[s.index].name) &&
+          depends_on(equation, s.symbol))
+        return true;
+    return false;
   }
 
   Traced slope_at(Expr slope, const Group& group, std::int32_t m, const ExprMap<double>& values) {
@@ -315,10 +330,11 @@ class Reduction {
 
   // `values`: of the numbers that are symbols in the residual.
   void write_nonlinear_row(Row& row, const Group& group, std::int32_t m, Expr residual,
-                           const ExprMap<double>& values) {
+                           const ExprMap<double>& values, bool whole) {
     ExprMap<Expr> rest;
     const std::vector<Expr> in_calls = symbols_in_calls(residual);
     const auto straight = [&](Expr slope, Expr symbol) {
+      if (whole) return slope.is_number(0);
       if (std::find(in_calls.begin(), in_calls.end(), symbol) != in_calls.end()) return false;
       const auto symbols = symbols_of(std::span(&slope, 1));
       return std::all_of(symbols.begin(), symbols.end(), [&](Expr s) { return values.contains(s); }) &&
@@ -560,12 +576,19 @@ class Reduction {
 }  // namespace
 
 void check_written_out(const EquationSystem& system) {
-  if (system.size() <= written_out_limit) return;
+  // Variables of a mechanism are few to begin with, or each has a formula of its own.
+  std::int32_t size = system.size();
+  for (const Component& c : system.model->components) {
+    const Kind& kind = system.model->kinds[c.kind];
+    if (kind.edges.empty() && kind.name.starts_with("multibody."))
+      size -= static_cast<std::int32_t>(kind.variables.size());
+  }
+  if (size <= written_out_limit) return;
   throw ModelError(
       {{system.model->file.string(), 0},
        "T215",
-       fmt::format("the minimal form is written out for small systems only: {} variables, {} at most",
-                   system.size(), written_out_limit),
+       fmt::format("the minimal form is written out for small systems only: {} variables, {} at most", size,
+                   written_out_limit),
        {"use --form tableau, and method tr, bdf2 or adaptive instead of rk4"}});
 }
 

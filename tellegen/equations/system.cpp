@@ -112,13 +112,22 @@ class SystemBuilder {
  private:
   // Which variables of a component do others refer to? They must stay visible when a component is condensed.
   void find_references() {
+    // Outputs of a mechanism share most of their nodes, from link to link: one walk over all of them.
+    std::vector<Expr> formulas, written_out;
     for (const Component& c : model_.components)
       for (const ParameterValue& v : c.values)
-        if (v.value && !v.constant) {
-          const Expr formula = names_.expand(v.value);
-          for (Expr s : symbols_of(std::span(&formula, 1)))
-            if (const auto ref = variable(s)) refer(*ref);
-        }
+        if (v.value && !v.constant) formulas.push_back(v.value);
+    for (Expr s : symbols_of(formulas)) written_out.push_back(names_.expand(s));
+    for (Expr s : symbols_of(written_out))
+      if (const auto ref = variable(s)) refer(*ref);
+  }
+
+  // What no equation of the kind has makes no difference to them.
+  bool is_formula(const Component& component, std::size_t k) const {
+    const ParameterValue& v = component.values[k];
+    return !v.table && v.value && !v.constant &&
+           used_[component.kind].contains(
+               model_.pool->symbol(model_.kinds[component.kind].parameters[k].name));
   }
 
   void refer(const VariableRef& ref) {
@@ -179,7 +188,7 @@ class SystemBuilder {
       const ParameterValue& v = component.values[k];
       if (v.table) {
         key.push_back(v.table.get());
-      } else if (v.value && !v.constant) {
+      } else if (is_formula(component, k)) {
         shapes.push_back(shape_of(v.value, references, component.place));
         references += static_cast<int>(shapes.back().references.size());
         // The first expression of a pool has the number 0, and is not the same as a number.
@@ -241,7 +250,7 @@ class SystemBuilder {
       const Expr symbol = pool.symbol(p.name);
       if (v.table) {
         tables[p.name] = v.table;
-      } else if (v.value && !v.constant) {
+      } else if (is_formula(component, k)) {
         const Shape& shape = shapes[next_shape++];
         replacements[symbol] = shape.formula;
         model_parameters.insert(shape.parameters.begin(), shape.parameters.end());

@@ -82,6 +82,21 @@ void write_frame(Model& model, int component, const FrameMotion& f) {
     for (int j = 0; j < 3; ++j) part.output(fmt::format("r{}{}", i + 1, j + 1), f.orientation[i][j]);
 }
 
+// What the recursion along the tree names at a joint.
+void write_named(PartWriter& part, Pool& pool, const MechanismEquations& f, int k, std::string_view joint) {
+  for (const NamedFormula& n : f.named) {
+    if (n.joint != k) continue;
+    KindVariable v;
+    v.name = n.symbol.name().substr(joint.size() + 1);
+    v.summary = "named by the recursion along the tree";
+    v.symbol = pool.symbol(v.name);
+    part.kind().variables.push_back(std::move(v));
+    const std::size_t variable = part.kind().variables.size() - 1;
+    part.guess(variable, n.start);
+    part.follow(variable, n.value);
+  }
+}
+
 // A joint of the tree: its coordinates are variables, states where they are independent.
 void write_joint(PartWriter& part, const MechanismEquations& f, int k, const MechanismJoint& joint) {
   const JointSize size = size_of(joint.kind);
@@ -211,6 +226,7 @@ void ModelReader::build_mechanism() {
     const auto joint = mechanism_joints_.find(name);
     if (joint != mechanism_joints_.end() && f.in_tree[joint->second]) {
       write_joint(part, f, joint->second, mechanism.joints[joint->second]);
+      write_named(part, *model_.pool, f, joint->second, name);
       if (std::any_of(f.coordinates.begin(), f.coordinates.end(),
                       [&](const CoordinateMotion& c) { return c.joint == joint->second && c.independent; }))
         with_states.push_back(p.component);

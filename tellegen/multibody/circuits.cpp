@@ -66,6 +66,12 @@ Expr design_length(const Mechanism& mechanism, const FrameMotion& a, const Frame
   return substitute(pool.call("sqrt", {dot(line, line)}), design);
 }
 
+// Whether the joint holds two points together.
+bool holds_points(JointKind kind) {
+  return kind == JointKind::revolute || kind == JointKind::universal || kind == JointKind::spherical ||
+         kind == JointKind::spherical_quaternion;
+}
+
 }  // namespace
 
 std::vector<CircuitZero> circuit_equations(const Mechanism& mechanism, const MechanismConstraint& c,
@@ -80,7 +86,7 @@ std::vector<CircuitZero> circuit_equations(const Mechanism& mechanism, const Mec
     return {{zero, first, time_derivative(first, rates)}};
   }
   const FrameMotion &a = frames[c.from], &b = frames[c.to];
-  return between(pool, a, b, [&](const Mat3& rotation, const Vec3& place) -> std::vector<Expr> {
+  const auto zeros = [&](const Mat3& rotation, const Vec3& place) -> std::vector<Expr> {
     switch (c.what) {
       case What::closure:
         return closure(mechanism, mechanism.joints[closing], rotation, place);
@@ -96,7 +102,14 @@ std::vector<CircuitZero> circuit_equations(const Mechanism& mechanism, const Mec
       default:
         return {dot(c.axis, place)};
     }
-  });
+  };
+  auto circuits = between(pool, a, b, zeros);
+  // Along the datum's axes nothing turns: the shortest equations, and one angle alone often has a formula.
+  if (closing >= 0 && holds_points(mechanism.joints[closing].kind))
+    for (std::size_t i = 0; i < 3; ++i)
+      circuits[i] = {b.position[i] - a.position[i], b.velocity[i] - a.velocity[i],
+                     b.acceleration[i] - a.acceleration[i]};
+  return circuits;
 }
 
 }  // namespace tellegen

@@ -10,9 +10,13 @@
 #include "tellegen/multibody/circuits.h"
 #include "tellegen/multibody/forces.h"
 #include "tellegen/multibody/joint_motion.h"
+#include "tellegen/multibody/recursion.h"
 
 namespace tellegen {
 namespace {
+
+// Speeds of an open tree from which on recursion takes fewer operations than eliminating a full matrix.
+constexpr std::size_t long_tree = 8;
 
 class MechanismFormulator {
  public:
@@ -21,11 +25,13 @@ class MechanismFormulator {
   MechanismEquations run() {
     choose_tree();
     if (!out_.faults.empty()) return std::move(out_);
+    is_long_ = is_long_tree();
     collect_rates();
     move_outward();
     apply_forces();
     move_inward();
     close_circuits();
+    if (is_long_) recurse_along_tree();
     energies();
     return std::move(out_);
   }
@@ -38,8 +44,9 @@ class MechanismFormulator {
     Mat3 rotation;          // to the parent
     Vec3 position;          // in the parent
     Vec3 relative_angular, relative_velocity;
-    Vec3 angular, angular_acceleration, velocity, acceleration;
-    Vec3 force, moment;  // what its part of the tree takes, at the origin
+    Vec3 angular, angular_acceleration, velocity, acceleration, gravity;
+    Vec3 force, moment;            // what its part of the tree takes, at the origin
+    Vec3 load_force, load_moment;  // what acts on the frame itself
   };
 
   void fault(std::string_view code, std::string name, std::string message,
@@ -85,6 +92,16 @@ class MechanismFormulator {
                "multibody.spring or multibody.torque"});
   }
 
+  bool is_long_tree() const {
+    std::size_t speeds = 0;
+    bool open = m_.constraints.empty();
+    for (std::size_t k = 0; k < m_.joints.size(); ++k) {
+      speeds += m_.joints[k].u.size();
+      open = open && out_.in_tree[k];
+    }
+    return open && speeds >= long_tree;
+  }
+
   void collect_rates() {
     relative_.resize(m_.joints.size());
     rates_[pool_.symbol("t")] = pool_.number(1);
@@ -95,6 +112,14 @@ class MechanismFormulator {
       for (std::size_t i = 0; i < j.q.size(); ++i) rates_[j.q[i]] = relative_[k].rates[i];
       for (std::size_t i = 0; i < j.u.size(); ++i) rates_[j.u[i]] = j.a[i];
     }
+  }
+
+  Expr name(int joint, Expr value) {
+    if (value.is_number() || value.is_symbol()) return value;
+    const Expr symbol =
+        pool_.symbol(fmt::format("{}.recursion_w{}", m_.joints[joint].name, out_.named.size() + 1));
+    out_.named.push_back({joint, symbol, value});
+    return symbol;
   }
 
   Vec3 rate(const Vec3& v) const {
@@ -110,9 +135,11 @@ class MechanismFormulator {
       if (out_.in_tree[k])
         for (int f : {m_.joints[k].from, m_.joints[k].to}) joints_at[f].push_back(static_cast<int>(k));
     const Vec3 zero = zero_vector(pool_);
+    for (Local& l : local_) l.load_force = l.load_moment = zero;
     Local& datum = local_[0];
     datum.angular = datum.angular_acceleration = datum.velocity = datum.force = datum.moment = zero;
     datum.acceleration = -m_.gravity;
+    datum.gravity = m_.gravity;
     FrameMotion& ground = out_.frames[0];
     ground.orientation = unit_matrix(pool_);
     ground.position = ground.velocity = ground.acceleration = ground.angular = ground.angular_acceleration =
@@ -141,7 +168,11 @@ class MechanismFormulator {
     child.relative_velocity = rate(child.position);
     const Mat3 back = transposed(child.rotation);
     const Vec3 turning = back * parent.angular;
+    child.gravity = back * parent.gravity;
     child.angular = turning + child.relative_angular;
+    // A sum of a sum is one sum: without a name it would be as long as the way to the datum.
+    if (is_long_)
+      for (Expr& e : child.angular) e = name(k, e);
     child.angular_acceleration = back * parent.angular_acceleration + rate(child.relative_angular) +
                                  cross(turning, child.relative_angular);
     const Vec3& r = child.position;
@@ -184,18 +215,65 @@ class MechanismFormulator {
     for (const MechanismForce& a : m_.forces) {
       const Mat3 to_own = transposed(out_.frames[a.frame].orientation) * out_.frames[a.in].orientation;
       const bool own = a.frame == a.in;
-      Local& f = local_[a.frame];
-      f.force = f.force - (own ? a.force : to_own * a.force);
-      f.moment = f.moment - (own ? a.torque : to_own * a.torque);
+      load(a.frame, own ? a.force : to_own * a.force, own ? a.torque : to_own * a.torque);
     }
     collect_laws();
     for (const ForceLaw& law : laws_)
-      for (const FrameLoad& load : law.loads) {
-        Local& f = local_[load.frame];
-        const Mat3 to_own = transposed(out_.frames[load.frame].orientation);
-        f.force = f.force - to_own * load.force;
-        f.moment = f.moment - to_own * load.moment;
+      for (const FrameLoad& l : law.loads) {
+        const Mat3 to_own = transposed(out_.frames[l.frame].orientation);
+        load(l.frame, to_own * l.force, to_own * l.moment);
       }
+  }
+
+  void load(int frame, const Vec3& force, const Vec3& moment) {
+    Local& f = local_[frame];
+    f.force = f.force - force;
+    f.moment = f.moment - moment;
+    f.load_force = f.load_force + force;
+    f.load_moment = f.load_moment + moment;
+  }
+
+  void recurse_along_tree() {
+    std::vector<TreeLink> links(local_.size());
+    for (int f : order_) {
+      const Local& l = local_[f];
+      if (l.joint < 0) continue;
+      links[f] = {l.parent,
+                  l.joint,
+                  l.rotation,
+                  l.position,
+                  l.relative_angular,
+                  l.relative_velocity,
+                  l.angular,
+                  rate(l.relative_angular),
+                  rate(l.relative_velocity),
+                  l.load_force,
+                  l.load_moment,
+                  m_.joints[l.joint].effort};
+    }
+    const TreeRecursion recursion = recurse(m_, links, order_);
+    out_.named.insert(out_.named.end(), recursion.definitions.begin(), recursion.definitions.end());
+    std::vector<int> frame_of(m_.joints.size(), 0);
+    for (int f : order_)
+      if (local_[f].joint >= 0) frame_of[local_[f].joint] = f;
+    for (CoordinateMotion& c : out_.coordinates)
+      c.motion = c.a - recursion.accelerations[frame_of[c.joint]][c.index];
+    start_values();
+  }
+
+  // Speeds at rest, accelerations as they follow.
+  void start_values() {
+    ExprMap<double> at = m_.numbers;
+    at[pool_.symbol("t")] = 0.0;
+    for (const MechanismJoint& j : m_.joints) {
+      for (std::size_t i = 0; i < j.q.size(); ++i) at[j.q[i]] = j.start[i];
+      for (Expr u : j.u) at[u] = 0.0;
+      for (Expr a : j.a) at[a] = 0.0;
+    }
+    for (NamedFormula& n : out_.named) {
+      const double value = evaluate(n.value, at);
+      n.start = at[n.symbol] = std::isfinite(value) ? value : 0.0;
+    }
   }
 
   void collect_laws() {
@@ -388,12 +466,12 @@ class MechanismFormulator {
       out_.kinetic = out_.kinetic + (b.mass * dot(v, v) + dot(f.angular, b.inertia * f.angular)) / 2.0;
       const FrameMotion& w = out_.frames[b.frame];
       out_.potential = out_.potential - b.mass * dot(m_.gravity, w.position + w.orientation * b.centre);
+      out_.power = out_.power + b.mass * dot(f.gravity, v);
     }
     for (const ForceLaw& law : laws_) {
-      out_.power = out_.power + law.power;
+      out_.power = out_.power + law.power - time_derivative(law.potential, rates_);
       out_.potential = out_.potential + law.potential;
     }
-    out_.power = out_.power - time_derivative(out_.potential, rates_);
   }
 
   const Mechanism& m_;
@@ -405,6 +483,7 @@ class MechanismFormulator {
   std::vector<Local> local_;
   std::vector<int> order_;
   std::vector<ForceLaw> laws_;
+  bool is_long_ = false;
 };
 
 }  // namespace

@@ -16,6 +16,9 @@
 // and the others follow from phi = 0 at every instant: nothing can drift. Which are independent is chosen at
 // the assembled start by elimination, joints that something drives first, then in the order of the file.
 //
+// In an open tree with many coordinates each acceleration has a formula instead, by recursion along the tree
+// (recursion.h): equations of motion that all have all accelerations grow as the cube of their number.
+//
 // [McPhee 1996] McPhee, On the use of linear graph theory in multibody system dynamics.
 // [Featherstone 2008] Featherstone, Rigid Body Dynamics Algorithms, ch. 5.
 #pragma once
@@ -152,12 +155,20 @@ struct CircuitEquation {
   bool redundant = false;
 };
 
+// What a joint has a name for, so that what is written in it stays short.
+struct NamedFormula {
+  int joint = 0;
+  Expr symbol, value;
+  double start = 0.0;  // its value at the start, as far as numbers are known
+};
+
 struct MechanismEquations {
   std::vector<char> in_tree;                     // per joint
   std::vector<MechanismConstraint> constraints;  // the mechanism's, then one for each joint out of the tree
   std::vector<int> closing;                      // per constraint: the joint it is, or -1
   std::vector<FrameMotion> frames;
   std::vector<CoordinateMotion> coordinates;
+  std::vector<NamedFormula> named;  // of open trees with many coordinates; see recursion.h
   std::vector<std::pair<Expr, Expr>> quaternion_rates;  // coordinates that are no integrals of a speed
   std::vector<CircuitEquation> circuits;
   std::vector<Vec3> joint_force, joint_moment;  // on `to`, along the axes of `from`

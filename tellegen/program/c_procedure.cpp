@@ -6,6 +6,7 @@
 
 #include "tellegen/program/lanes.h"
 #include "tellegen/program/liveness.h"
+#include "tellegen/program/repeats.h"
 
 namespace tellegen {
 namespace {
@@ -22,6 +23,7 @@ class Printer {
 
   std::string text(std::string_view prefix) {
     out_ = c_tables(procedure_.program);
+    if (!reals_) repeats_ = find_repeats(procedure_);
     for (const Entry& e : procedure_.entries)
       if (e.compiled) {
         out_ += fmt::format("int {0}{1}({2}* w, {3}const {2}** in, {2}** out) {{\n", prefix, e.name, real(),
@@ -47,6 +49,11 @@ class Printer {
   const char* narrowed(bool from_precise, bool to_precise) const {
     return from_precise && !to_precise ? "(float)" : "";
   }
+  // What loops of the printed code step through stays where it is.
+  bool in_memory(std::int32_t r) const { return !repeats_.in_memory.empty() && repeats_.in_memory[r]; }
+  std::string name(std::int32_t r) const {
+    return in_memory(r) ? fmt::format("w[{}]", r) : fmt::format("r{}", r);
+  }
   // Of one instance, between calls.
   std::string kept(std::int32_t r) const {
     return reals_ && precise(r) ? fmt::format("p[{}]", reals_->slot[r]) : fmt::format("w[{}]", place(r));
@@ -69,9 +76,13 @@ class Printer {
     if (takes) out_ += fmt::format("  const {}* from = *in;\n", real());
     if (emits) out_ += fmt::format("  {}* to = *out;\n", real());
     // A living register that is written somewhere is loaded too: the path taken may leave it as it was.
-    const auto stored = [&](std::int32_t r) { return living_[r] && uses.written_somewhere[r]; };
+    const auto stored = [&](std::int32_t r) {
+      return living_[r] && uses.written_somewhere[r] && !in_memory(r);
+    };
+    const std::vector<char> local = local_registers();
+    const auto is_variable = [&](std::int32_t r) { return uses.named[r] && !in_memory(r) && !local[r]; };
     for (std::int32_t r = 0; r < procedure_.program.registers; ++r)
-      if (uses.named[r]) declare(r, uses.exposed[r] || stored(r));
+      if (is_variable(r)) declare(r, uses.exposed[r] || stored(r));
     const std::int32_t alive = procedure_.program.registers;
     if (plan_)
       each_vector([&](int k) {
@@ -84,7 +95,7 @@ class Printer {
     for (std::int32_t r = 0; r < procedure_.program.registers; ++r)
       if (stored(r))
         store(r);
-      else if (uses.named[r] && !uses.read_somewhere[r] && !varies(r))
+      else if (is_variable(r) && !uses.read_somewhere[r] && !varies(r))
         out_ += fmt::format("  (void)r{};\n", r);  // compilers warn
     if (plan_)
       each_vector([&](int k) {
@@ -155,15 +166,28 @@ class Printer {
 
   void instruction(int indent, const Instruction& i) {
     if (!varies(i.target))
-      line(indent,
-           c_instruction(procedure_.program, i, [](std::int32_t r) { return fmt::format("r{}", r); }));
+      line(indent, c_instruction(procedure_.program, i, [&](std::int32_t r) { return name(r); }));
     else
       write(indent, i.target,
             [&](int k) { return c_lane_instruction(procedure_.program, i, *plan_, target_, k); });
   }
 
+  void section(int index, int indent) {
+    const auto code = procedure_.program.section(index);
+    std::size_t at = 0;
+    if (!repeats_.of_section.empty())
+      for (const Repeat& r : repeats_.of_section[static_cast<std::size_t>(index)]) {
+        straight(code.subspan(at, r.begin - at), indent);
+        line(indent, fmt::format("for (long k = 0; k < {}; ++k) {{", r.count));
+        repeat(code, r, indent + 2);
+        line(indent, "}");
+        at = r.begin + r.period * r.count;
+      }
+    straight(code.subspan(at), indent);
+  }
+
   // Sine and cosine of one angle are taken together.
-  void section(std::span<const Instruction> code, int indent) {
+  void straight(std::span<const Instruction> code, int indent) {
     const auto is = [&](const Instruction& i, std::string_view function) {
       return i.code == Code::call && procedure_.program.functions[i.extra]->name == function;
     };
@@ -179,19 +203,51 @@ class Printer {
         line(indent, c_single_instruction(procedure_.program, *reals_, i));
       } else if (both && !varies(i.target)) {
         if (!done.insert(i.a).second) continue;
-        line(indent,
-             fmt::format(
-                 "{{ const tellegen_pair both = tellegen_sine_cosine(r{}); r{} = both.hi; r{} = both.lo; }}",
-                 i.a, sines[i.a], cosines[i.a]));
+        line(indent, fmt::format("{{ const tellegen_pair both = tellegen_sine_cosine({}); {} = both.hi; {} = "
+                                 "both.lo; }}",
+                                 name(i.a), name(sines[i.a]), name(cosines[i.a])));
       } else {
         instruction(indent, i);
       }
     }
   }
 
+  // Its block once, registers by their strides.
+  void repeat(std::span<const Instruction> code, const Repeat& r, int indent) {
+    std::map<std::int32_t, std::size_t> local;  // registers of the first time
+    for (std::size_t p = 0; p < r.period; ++p) {
+      const Instruction& i = code[r.begin + p];
+      const std::int32_t registers[4] = {i.target, i.a, i.b, i.c};
+      const auto slot = [&](std::int32_t k) {
+        const std::int32_t reg = registers[k], stride = r.strides[p][static_cast<std::size_t>(k)];
+        if (const auto found = local.find(reg); k > 0 && stride != 0 && found != local.end())
+          return fmt::format("t{}", found->second);
+        if (k == 0 && r.local[p]) return fmt::format("const double t{}", p);
+        return stride == 0 ? name(reg)
+                           : fmt::format("w[{} {} {}*k]", reg, stride < 0 ? '-' : '+', std::abs(stride));
+      };
+      Instruction numbered = i;
+      numbered.target = 0, numbered.a = 1, numbered.b = 2, numbered.c = 3;
+      line(indent, c_instruction(procedure_.program, numbered, slot));
+      if (r.local[p]) local[i.target] = p;
+    }
+  }
+
+  // What loops have as variables of their own.
+  std::vector<char> local_registers() const {
+    std::vector<char> local(procedure_.program.registers, 0);
+    for (std::size_t s = 0; s < repeats_.of_section.size(); ++s) {
+      const auto code = procedure_.program.section(static_cast<int>(s));
+      for (const Repeat& r : repeats_.of_section[s])
+        for (std::size_t k = 0; k < r.period * r.count; ++k)
+          if (r.local[k % r.period]) local[code[r.begin + k].target] = 1;
+    }
+    return local;
+  }
+
   void leave(int indent, const Statement& s, int innermost) {
     if (!varies(s.reg)) {
-      line(indent, fmt::format("if (r{} != 0.0) goto left{};", s.reg, innermost));
+      line(indent, fmt::format("if ({} != 0.0) goto left{};", name(s.reg), innermost));
       return;
     }
     each_vector([&](int k) { line(indent, fmt::format("{} &= r{}_{} == 0.0;", mask(k), s.reg, k)); });
@@ -200,7 +256,7 @@ class Printer {
 
   void fail(int indent, const Statement& s, int innermost) {
     if (!plan_) {
-      line(indent, fmt::format("if (r{} != 0.0) {{ status = {}; goto ended; }}", s.reg, s.index));
+      line(indent, fmt::format("if ({} != 0.0) {{ status = {}; goto ended; }}", name(s.reg), s.index));
       return;
     }
     each_vector([&](int k) {
@@ -220,7 +276,7 @@ class Printer {
   void body(const Body& statements, int indent, int innermost) {
     for (const Statement& s : statements) switch (s.flow) {
         case Flow::section:
-          section(procedure_.program.section(s.index), indent);
+          section(s.index, indent);
           break;
         case Flow::copy:
           for (const RegisterCopy& c : s.copies) copy(indent, c);
@@ -244,7 +300,7 @@ class Printer {
           leave(indent, s, innermost);
           break;
         case Flow::when:
-          line(indent, fmt::format("if (r{} != 0.0) {{", s.reg));
+          line(indent, fmt::format("if ({} != 0.0) {{", name(s.reg)));
           body(s.bodies[0], indent + 2, innermost);
           if (!s.bodies[1].empty()) {
             line(indent, "} else {");
@@ -253,7 +309,7 @@ class Printer {
           line(indent, "}");
           break;
         case Flow::choose:
-          line(indent, fmt::format("switch ((int)r{}) {{", s.reg));
+          line(indent, fmt::format("switch ((int){}) {{", name(s.reg)));
           for (std::size_t k = 0; k < s.bodies.size(); ++k) {
             line(indent + 2, k + 1 < s.bodies.size() ? fmt::format("case {}:", k) : "default:");
             body(s.bodies[k], indent + 4, innermost);
@@ -262,13 +318,13 @@ class Printer {
           line(indent, "}");
           break;
         case Flow::take:
-          for (std::int32_t r : s.registers) line(indent, fmt::format("r{} = *from++;", r));
+          for (std::int32_t r : s.registers) line(indent, fmt::format("{} = *from++;", name(r)));
           break;
         case Flow::emit:
           emit(indent, s.registers);
           break;
         case Flow::reload:
-          line(indent, fmt::format("r{} = *(volatile {}*)&{};", s.reg, type(s.reg), kept(s.reg)));
+          line(indent, fmt::format("{} = *(volatile {}*)&{};", name(s.reg), type(s.reg), kept(s.reg)));
           break;
         case Flow::fail:
           fail(indent, s, innermost);
@@ -277,9 +333,18 @@ class Printer {
   }
 
   // In lanes a row takes the place of the last one, and only whether all have been finite is kept of it.
+  void copy(int indent, const RegisterCopy& c) {
+    if (plan_)
+      instruction(indent, {.code = Code::copy, .target = c.target, .a = c.source});
+    else
+      line(indent, fmt::format("{} = {}{};", name(c.target), narrowed(precise(c.source), precise(c.target)),
+                               name(c.source)));
+  }
+
   void emit(int indent, const std::vector<std::int32_t>& registers) {
     if (!plan_) {
-      for (const std::int32_t r : registers) line(indent, fmt::format("*to++ = r{};", r));
+      for (const std::int32_t r : registers)
+        line(indent, fmt::format("*to++ = {}{};", narrowed(precise(r), !reals_), name(r)));
       return;
     }
     each_vector([&](int k) {
@@ -302,6 +367,7 @@ class Printer {
   const Reals* reals_ = nullptr;    // null: double
   const LanePlan* plan_ = nullptr;  // null: one instance
   LaneTarget target_;
+  Repeats repeats_;
   std::string out_;
   int labels_ = 0;
   std::vector<std::pair<int, const std::vector<char>*>> parted_;  // loops around, by label
@@ -316,6 +382,8 @@ std::vector<char> living_registers(const Procedure& procedure) {
     for (std::size_t r = 0; r < living.size(); ++r) living[r] = living[r] || uses.exposed[r];
   }
   for (std::int32_t r : procedure.exported) living[r] = 1;
+  const Repeats repeats = find_repeats(procedure);
+  for (std::size_t r = 0; r < living.size(); ++r) living[r] = living[r] || repeats.in_memory[r];
   return living;
 }
 

@@ -113,6 +113,7 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
     solve.push_back(copy_registers(found));
   }
   solve.push_back(run_section(4));
+  if (!step.kept.empty()) solve.push_back(copy_registers(step.kept));
   evaluate.insert(evaluate.end(), solve.begin(), solve.end());
   if (totals > 0)
     evaluate.push_back(when(c.follow, {run_section(5), run_section(6), run_section(7), run_section(8)}));

@@ -43,8 +43,9 @@ struct Rk4Program {
   bool follows = false;                      // there is a section 8
   std::int64_t slow_steps = 1;
   std::vector<std::int32_t> iterates, next,
-      solutions;            // inputs of section 3, its results, inputs of section 4
-  std::int32_t error = -1;  // of the last iteration; -1: nothing to iterate
+      solutions;                   // inputs of section 3, its results, inputs of section 4
+  std::int32_t error = -1;         // of the last iteration; -1: nothing to iterate
+  std::vector<RegisterCopy> kept;  // inputs of section 2, and registers that they hold from place to place
   std::vector<std::int32_t> outputs;
   std::int32_t event = -1, stop = -1;       // registers of section 6; not 0 after a step: the loop returns
   std::vector<std::int32_t> watched;        // registers that can be read after run()

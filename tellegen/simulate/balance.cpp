@@ -285,7 +285,8 @@ void EnergyAccount::add_to(Problem& problem, bool powers) {
     ColumnFormulas(system_, problem.totals)
         .evaluate(problem.initial.x, just_after_start, problem.totals_start.data());
     problem.stored = pool.add(energies_);
-    energy_in_rows_ = system_.size() <= largest_in_rows;
+    // An explicit step keeps nothing beside its rows.
+    energy_in_rows_ = system_.size() <= largest_in_rows || problem.options.method == "rk4";
     problem.exchanged = pool.add(sizes);
     if (energy_in_rows_) {
       problem.outputs.insert(problem.outputs.end(), energies_.begin(), energies_.end());

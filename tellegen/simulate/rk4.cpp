@@ -6,9 +6,9 @@
 // about 2.8; then the states grow without bound and the run stops. Unknowns that only nonlinear equations
 // determine are solved by Newton at every stage, starting from the last stage.
 //
-// Where the minimal form can be solved in formulas (equations/explicit_form.h) the whole loop is one
-// generated program and only the unknowns without a formula are iterated on; otherwise everything is, one
-// stage at a time (iterated_rk4.cpp).
+// Where the minimal form can be solved in formulas (equations/explicit_form.h, closed_angles.h) the whole
+// loop is one generated program and only the unknowns without a formula are iterated on; otherwise everything
+// is, one stage at a time (iterated_rk4.cpp).
 //
 // An event is met at the end of its step, or found by bisection: the step is taken again up to the event, to
 // full order, and on from there.
@@ -19,10 +19,12 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+#include <numbers>
 
 #include "tellegen/model/reading.h"
 #include "tellegen/numeric/decompose.h"
 #include "tellegen/program/rk4_loop.h"
+#include "tellegen/simulate/closed_angles.h"
 #include "tellegen/simulate/event_steps.h"
 #include "tellegen/simulate/explicit_problem.h"
 #include "tellegen/simulate/fmu_blocks.h"
@@ -91,8 +93,7 @@ class ExplicitRk4 : public Integrator {
       auto points = sample_points(*minimal, switched);
       if (const auto form = explicit_form(pool, minimal->form, points)) {
         if (auto program = build(*minimal, *form, points))
-          return std::unique_ptr<ExplicitRk4>(
-              new ExplicitRk4(full, std::move(minimal), *form, std::move(*program)));
+          return std::unique_ptr<ExplicitRk4>(new ExplicitRk4(full, std::move(minimal), std::move(*program)));
       }
     }
     return nullptr;
@@ -200,15 +201,17 @@ class ExplicitRk4 : public Integrator {
  private:
   struct Built {
     Rk4Program program;
+    std::vector<Expr> iterated;
+    std::vector<ClosedAngle> closed;
     std::vector<std::int32_t> parameters, held, updates;
     Program pivots;  // where the run may come again: the smallest of them, relative to its row
   };
 
-  ExplicitRk4(const Problem& full, std::unique_ptr<MinimalProblem> minimal, const ExplicitForm& form,
-              Built built)
+  ExplicitRk4(const Problem& full, std::unique_ptr<MinimalProblem> minimal, Built built)
       : full_(full),
         minimal_(std::move(minimal)),
-        iterated_(form.iterated),
+        iterated_(std::move(built.iterated)),
+        closed_(std::move(built.closed)),
         schedule_(minimal_->system, minimal_->problem.step),
         jumps_(*minimal_->full, minimal_->problem.step, minimal_->problem.options.stop),
         held_(minimal_->problem.initial.held),
@@ -230,10 +233,18 @@ class ExplicitRk4 : public Integrator {
     double* r = loop_.registers();
     for (std::size_t k = 0; k < parameter_registers_.size(); ++k) r[parameter_registers_[k]] = form.values[k];
     const std::size_t n = form.states.size();
-    for (std::size_t k = 0; k < iterated_.size(); ++k) {
-      const auto at = std::find(form.unknowns.begin(), form.unknowns.end(), iterated_[k]);
-      r[loop_.program().iterates[k]] =
-          problem.initial.x[n + static_cast<std::size_t>(at - form.unknowns.begin())];
+    const auto start_of = [&](Expr unknown) {
+      const auto at = std::find(form.unknowns.begin(), form.unknowns.end(), unknown);
+      return problem.initial.x[n + static_cast<std::size_t>(at - form.unknowns.begin())];
+    };
+    for (std::size_t k = 0; k < iterated_.size(); ++k)
+      r[loop_.program().iterates[k]] = start_of(iterated_[k]);
+    for (std::size_t k = 0; k < closed_.size(); ++k) {
+      const double x = start_of(closed_[k].unknown), sine = std::sin(x), cosine = std::cos(x);
+      const auto& kept = loop_.program().kept;
+      r[kept[3 * k].target] = sine;
+      r[kept[3 * k + 1].target] = cosine;
+      r[kept[3 * k + 2].target] = std::round((x - std::atan2(sine, cosine)) / (2 * std::numbers::pi));
     }
     followed_ = followed_steps(problem);
     control_ = {};
@@ -251,7 +262,10 @@ class ExplicitRk4 : public Integrator {
   // Are the pivots that were chosen for other numbers good ones for these?
   bool pivots_hold() const {
     std::vector<double> registers(pivots_.registers);
-    for (const ExprMap<double>& point : sample_points(*minimal_, false)) {
+    const auto points = sample_points(*minimal_, false);
+    for (const ClosedAngle& angle : closed_)  // and the branches?
+      if (!(evaluate(angle.slope, points[0]) * (angle.rising ? 1.0 : -1.0) > least_good_pivot)) return false;
+    for (const ExprMap<double>& point : points) {
       for (std::size_t k = 0; k < pivots_.inputs.size(); ++k)
         registers[k] = point.at(pivots_.inputs[k].symbol);
       interpret(pivots_, 0, registers.data());
@@ -405,16 +419,20 @@ class ExplicitRk4 : public Integrator {
     return slow;
   }
 
-  static std::optional<Built> build(const MinimalProblem& minimal, const ExplicitForm& form,
+  static std::optional<Built> build(const MinimalProblem& minimal, ExplicitForm form,
                                     std::vector<ExprMap<double>> points) {
     const MinimalForm& m = minimal.form;
     Pool& pool = *minimal.system.model->pool;
+    const std::vector<ClosedAngle> closed = close_angles(pool, form, points);
     std::vector<Expr> formulas = m.derivatives;
     for (const auto& [symbol, value] : form.solved) formulas.push_back(value);
     const ExprMap<Expr> sines = shared_sines(pool, formulas);  // outputs have no say in it
     std::vector<ProgramInput> inputs{{pool.symbol("t"), 1}};
     for (Expr z : m.states) inputs.push_back({z, 2});
     for (Expr w : form.iterated) inputs.push_back({w, 3});
+    for (const ClosedAngle& angle : closed)
+      for (Expr before : {angle.sine_before, angle.cosine_before, angle.turns_before})
+        inputs.push_back({before, 2});
     const std::size_t first_solution = inputs.size();
     // What follows the iteration is written in the solution, not in the last iterate.
     ExprMap<Expr> solution;
@@ -429,16 +447,30 @@ class ExplicitRk4 : public Integrator {
       inputs.push_back({discrete_symbol(minimal.system, static_cast<int>(k)), 0});
 
     Assignments list(pool);
-    for (const auto& [symbol, value] : form.solved)
-      list.assign(symbol, substitute(substitute(value, sines), solution));
+    ExprMap<Expr> closed_sines;
+    for (const ClosedAngle& angle : closed) {
+      for (const auto& [symbol, value] : angle.list) list.assign(symbol, substitute(value, sines));
+      // A sine of -0 is on the upper side, where its turn is counted.
+      const Expr zero = pool.number(0), sine = angle.sine;
+      const Expr upper = pool.call("if", {pool.call("ge", {sine, zero}), pool.call("abs", {sine}), sine});
+      list.assign(angle.unknown, pool.call("atan2", {upper, angle.cosine}) +
+                                     pool.number(2 * std::numbers::pi) * angle.turns);
+      closed_sines.insert(angle.in_symbols.begin(), angle.in_symbols.end());
+    }
+    const auto written = [&](Expr value) {
+      return substitute(substitute(substitute(value, sines), closed_sines), solution);
+    };
+    for (const auto& [symbol, value] : form.solved) list.assign(symbol, written(value));
     std::vector<ProgramRoot> roots;
     const auto root = [&](Expr value, int section) {
-      roots.push_back({substitute(substitute(value, sines), solution), section});
+      roots.push_back({written(value), section});
       return roots.size() - 1;
     };
     // Newton: J change = r, next = iterate - change.
     const std::size_t first_next = roots.size();
     std::vector<std::pair<Expr, Expr>> steps = form.solved;  // numbers of its own names go on from there
+    for (const ClosedAngle& angle : closed)
+      for (const auto& [call, symbol] : angle.in_symbols) steps.push_back({symbol, call});
     std::vector<Pivot> pivots = form.pivots;
     if (!form.iterated.empty()) {
       const double tolerance = std::clamp(0.1 * minimal.problem.options.tolerance, 1e-12, 1e-7);
@@ -453,6 +485,9 @@ class ExplicitRk4 : public Integrator {
     const std::size_t first_slope = roots.size();
     const std::vector<char> slow = slow_states(minimal);
     for (std::size_t k = 0; k < m.states.size(); ++k) root(m.derivatives[k], slow[k] ? 5 : 4);
+    const std::size_t first_kept = roots.size();
+    for (const ClosedAngle& angle : closed)
+      for (Expr kept : {angle.sine, angle.cosine, angle.turns}) roots.push_back({kept, 4});
     const std::size_t first_output = roots.size();
     const std::size_t first_followed = minimal.problem.outputs.size() - minimal.problem.followed_outputs;
     for (std::size_t k = 0; k < minimal.problem.outputs.size(); ++k)
@@ -503,6 +538,8 @@ class ExplicitRk4 : public Integrator {
       step.next.push_back(reg(first_next + k));
     }
     if (!form.iterated.empty()) step.error = reg(first_next + form.iterated.size());
+    for (std::size_t k = 0; k < 3 * closed.size(); ++k)
+      step.kept.push_back({static_cast<std::int32_t>(input + k), reg(first_kept + k)});
     for (std::size_t k = 0; k < m.parameters.size(); ++k)
       built.parameters.push_back(static_cast<std::int32_t>(first_parameter + k));
     for (std::size_t k = 0; k < minimal.system.discrete.size(); ++k) {
@@ -523,12 +560,15 @@ class ExplicitRk4 : public Integrator {
       step.jump_time = static_cast<std::int32_t>(jump_input);
       step.jumps = reg(jumps_root);
     }
+    built.iterated = form.iterated;
+    built.closed = closed;
     return built;
   }
 
   const Problem& full_;
   std::unique_ptr<MinimalProblem> minimal_;
   std::vector<Expr> iterated_;
+  std::vector<ClosedAngle> closed_;
   Schedule schedule_;
   SourceJumps jumps_;
   std::vector<double> held_;

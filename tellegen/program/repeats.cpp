@@ -1,0 +1,179 @@
+#include "tellegen/program/repeats.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace tellegen {
+namespace {
+
+constexpr std::size_t many = 2000;  // instructions: less is a compiler's daily bread
+constexpr std::size_t longest_block = 3000;
+constexpr std::size_t fewest_times = 8;
+
+std::array<std::int32_t, 4> slots(const Instruction& i) { return {i.target, i.a, i.b, i.c}; }
+
+// Equal numbers: the same but for registers.
+class Signatures {
+ public:
+  explicit Signatures(const Program& program) : program_(program) {}
+  bool same(const Instruction& a, const Instruction& b) const {
+    if (a.code != b.code || a.order != b.order) return false;
+    if (a.code == Code::number) return program_.numbers[a.extra] == program_.numbers[b.extra];
+    return a.extra == b.extra;
+  }
+
+ private:
+  const Program& program_;
+};
+
+// How often the block of this length repeats from here on, and by which strides.
+std::size_t times(std::span<const Instruction> code, const Signatures& signatures, std::size_t begin,
+                  std::size_t period, std::vector<Strides>& strides) {
+  strides.clear();
+  std::size_t at = begin;
+  for (; at + period < code.size(); ++at) {
+    const Instruction &now = code[at], &next = code[at + period];
+    if (!signatures.same(now, next)) break;
+    Strides step;
+    const auto a = slots(now), b = slots(next);
+    for (std::size_t k = 0; k < 4; ++k) step[k] = b[k] - a[k];
+    if (const std::size_t place = at - begin; place < period)
+      strides.push_back(step);
+    else if (step != strides[place % period])
+      break;
+  }
+  return (at - begin) / period + 1;
+}
+
+std::vector<Repeat> repeats_in(const Program& program, std::span<const Instruction> code) {
+  std::vector<Repeat> found;
+  const Signatures signatures(program);
+  std::vector<Strides> strides;
+  for (std::size_t at = 0; at < code.size();) {
+    Repeat best;
+    for (std::size_t period = 1; period <= longest_block && at + fewest_times * period <= code.size();
+         ++period) {
+      if (!signatures.same(code[at], code[at + period])) continue;
+      const std::size_t count = times(code, signatures, at, period, strides);
+      if (count < fewest_times || count * period <= best.count * best.period + period) continue;
+      best = {at, period, count, strides, {}};
+    }
+    at += std::max<std::size_t>(1, best.count * best.period);
+    if (best.count > 0) found.push_back(std::move(best));
+  }
+  return found;
+}
+
+// A register's block, where it is written once.
+struct Home {
+  std::int32_t section = -1, repeat = -1, time = -1;
+  friend bool operator==(const Home&, const Home&) = default;
+};
+
+class Places {
+ public:
+  Places(const Procedure& procedure, Repeats& repeats)
+      : p_(procedure.program), procedure_(procedure), r_(repeats) {}
+
+  void find() {
+    home_.resize(p_.registers);
+    written_.assign(p_.registers, 0);
+    escapes_.assign(p_.registers, 0);
+    each_instruction([&](const Instruction& i, const Home& here) {
+      home_[i.target] = here;
+      if (written_[i.target]++) escapes_[i.target] = 1;
+    });
+    std::vector<char> known(p_.registers, 0);  // written before, in its block
+    each_instruction([&](const Instruction& i, const Home& here) {
+      for_each_operand(p_, i, [&](std::int32_t reg) {
+        if (here.repeat < 0 || home_[reg] != here || !known[reg]) escapes_[reg] = 1;
+      });
+      known[i.target] = 1;
+    });
+    for (const Entry& e : procedure_.entries) look_at(e.body);
+    for (std::int32_t reg : procedure_.exported) escapes_[reg] = 1;
+    for (std::int32_t reg : p_.roots) escapes_[reg] = 1;
+    r_.in_memory.assign(p_.registers, 0);
+    for (std::size_t s = 0; s < r_.of_section.size(); ++s)
+      for (Repeat& repeat : r_.of_section[s]) place(p_.section(static_cast<int>(s)), repeat);
+  }
+
+ private:
+  template <class Fn>
+  void each_instruction(Fn fn) {
+    for (std::size_t s = 0; s < r_.of_section.size(); ++s) {
+      const auto code = p_.section(static_cast<int>(s));
+      const auto& list = r_.of_section[s];
+      std::size_t next = 0;
+      for (std::size_t at = 0; at < code.size(); ++at) {
+        while (next < list.size() && at >= list[next].begin + list[next].period * list[next].count) ++next;
+        Home here{static_cast<std::int32_t>(s), -1, -1};
+        if (next < list.size() && at >= list[next].begin) {
+          here.repeat = static_cast<std::int32_t>(next);
+          here.time = static_cast<std::int32_t>((at - list[next].begin) / list[next].period);
+        }
+        fn(code[at], here);
+      }
+    }
+  }
+
+  void look_at(const Body& body) {
+    for (const Statement& s : body) {
+      if (s.reg >= 0) escapes_[s.reg] = 1;
+      for (const RegisterCopy& c : s.copies) escapes_[c.source] = escapes_[c.target] = 1;
+      for (std::int32_t reg : s.registers) escapes_[reg] = 1;
+      for (const Body& inner : s.bodies) look_at(inner);
+    }
+  }
+
+  void place(std::span<const Instruction> code, Repeat& repeat) {
+    repeat.local.assign(repeat.period, 1);
+    for (std::size_t p = 0; p < repeat.period; ++p)
+      for (std::size_t k = 0; k < repeat.count; ++k)
+        if (escapes_[code[repeat.begin + k * repeat.period + p].target]) repeat.local[p] = 0;
+    for (std::size_t p = 0; p < repeat.period; ++p) {
+      const auto first = slots(code[repeat.begin + p]);
+      for (std::size_t slot = 0; slot < 4; ++slot) {
+        const std::int32_t stride = repeat.strides[p][slot];
+        if (stride == 0 || (slot == 0 && repeat.local[p])) continue;
+        if (slot > 0 && is_local(code, repeat, first[slot])) continue;
+        for (std::size_t k = 0; k < repeat.count; ++k)
+          r_.in_memory[first[slot] + static_cast<std::int32_t>(k) * stride] = 1;
+      }
+    }
+  }
+
+  // The register of the first time, written in this block and nowhere needed else.
+  bool is_local(std::span<const Instruction> code, const Repeat& repeat, std::int32_t reg) const {
+    for (std::size_t p = 0; p < repeat.period; ++p)
+      if (repeat.local[p] && code[repeat.begin + p].target == reg) return true;
+    return false;
+  }
+
+  const Program& p_;
+  const Procedure& procedure_;
+  Repeats& r_;
+  std::vector<Home> home_;
+  std::vector<int> written_;
+  std::vector<char> escapes_;
+};
+
+}  // namespace
+
+Repeats find_repeats(const Procedure& procedure) {
+  Repeats repeats;
+  bool any = false;
+  const bool is_long = procedure.program.code.size() >= many;
+  for (int s = 0; s < procedure.program.sections(); ++s) {
+    repeats.of_section.emplace_back();
+    if (is_long) repeats.of_section.back() = repeats_in(procedure.program, procedure.program.section(s));
+    any = any || !repeats.of_section.back().empty();
+  }
+  if (any)
+    Places(procedure, repeats).find();
+  else
+    repeats.in_memory.assign(procedure.program.registers, 0);
+  return repeats;
+}
+
+}  // namespace tellegen
