@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "tellegen/equations/delayed.h"
+#include "tellegen/simulate/delays.h"
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/fmu_blocks.h"
 #include "tellegen/simulate/initial_problem.h"
@@ -51,7 +53,8 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
     const auto take = [&](bool with_sample_time) {
       std::vector<double> values = held;
       for (std::size_t k = 0; k < held.size(); ++k)
-        if ((system.discrete[k].every > 0.0) == with_sample_time) values[k] = next[k];
+        if ((system.discrete[k].every > 0.0) == with_sample_time && !is_delayed(system.discrete[k].update))
+          values[k] = next[k];
       return values;
     };
     std::vector<double> taken = take(false);
@@ -61,6 +64,7 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
     }
     if (sampled && round < fmu_rounds) fmus.initialize(next, taken);
     if (taken == held) {
+      begin_delays(system, next, held, state.x);
       state.held = std::move(held);
       state.x_sampled = std::move(x_sampled);
       return state;
