@@ -277,7 +277,7 @@ class Translator {
       result = made("-" + of.within(Formula::sign), Formula::sign, of.varies);
     } else if (take("+")) {
       result = unary();
-    } else if (!text_.substr(at_).starts_with("!=") && take("!")) {
+    } else if (take("~") || (!text_.substr(at_).starts_with("!=") && take("!"))) {
       const Formula of = unary();
       result = made("(not " + of.within(Formula::comparison) + ")", Formula::atom, of.varies);
     } else {
@@ -335,6 +335,8 @@ class Translator {
     if (name == "time") return {"t", Formula::atom, true};
     if (name == "pi") return {"pi", Formula::atom, false};
     if (name == "temper") return number_formula(meanings_.celsius());
+    if (name == "vt")  // PSpice's: of the temperature
+      return number_formula((meanings_.celsius() + 273.15) * 8.617333262e-5);
     if (const auto constant = constants().find(name); constant != constants().end())
       return number_formula(constant->second);
     throw ExpressionError("T506", fmt::format("there is no parameter '{}'", name));
