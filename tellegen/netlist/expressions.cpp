@@ -70,7 +70,14 @@ struct Entry {
 const std::map<std::string, Entry, std::less<>>& function_table() {
   static const std::map<std::string, Entry, std::less<>> table{
       {"abs", {1, 1, "abs"}},
-      {"sqrt", {1, 1, "sqrt"}},
+      // Its slope at zero is infinite, and Newton's iteration may come there; below zero it has no value.
+      {"sqrt",
+       {1, 1, nullptr,
+        [](const Arguments& a) {
+          if (!a[0].varies) return call("sqrt", {a[0]});
+          const Formula positive = call("sqrt", {call("max", {a[0], made("1e-30", Formula::atom, false)})});
+          return choose(infix(a[0], " < ", zero(), Formula::comparison), call("sqrt", {a[0]}), positive);
+        }}},
       {"exp", {1, 1, "exp"}},
       {"ln", {1, 1, "log"}},
       {"log", {1, 1, "log"}},

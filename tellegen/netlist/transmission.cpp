@@ -12,7 +12,7 @@ namespace {
 
 // Of a line's resistance over its impedance, squared, over twelve times the number of sections: how far a
 // chain of lossless lines and resistances is from the line.
-constexpr double error_of_sections = 1e-3;
+constexpr double error_of_sections = 4e-3;
 constexpr double fewest_sections = 8, most_sections = 100;
 constexpr int sections_without_inductance = 50;
 

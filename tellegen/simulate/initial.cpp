@@ -13,10 +13,11 @@
 
 namespace tellegen {
 
-InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
+InitialState find_initial_state(Tableau& tableau, const Storage& storage, UnknownRates unknown) {
   const EquationSystem& system = tableau.system();
   const auto forced = forced_nodes(system);
   InitialProblem problem(tableau, storage, forced);
+  problem.set_unknown_rates(unknown);
   ColumnFormulas updates(system, update_expressions(system));
   std::vector<double> held(tableau.held().begin(), tableau.held().end()), next(held.size());
   bool sampled = false;
@@ -36,7 +37,7 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
     if (problem.is_first_of_two()) {
       state.x_before = state.x;
       state.rates_before = state.rates;
-      Reinitialisation from_states(tableau, storage);
+      Reinitialisation from_states(tableau, storage, unknown);
       try {
         if (!from_states.find(0.0, state)) from_states.find_afresh(0.0, state);
       } catch (const SimulationError& error) {
@@ -81,14 +82,18 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
   }
 }
 
-Reinitialisation::Reinitialisation(Tableau& tableau, const Storage& storage)
-    : problem_(std::make_unique<InitialProblem>(tableau, storage)) {}
+Reinitialisation::Reinitialisation(Tableau& tableau, const Storage& storage, UnknownRates unknown)
+    : problem_(std::make_unique<InitialProblem>(tableau, storage)) {
+  problem_->set_unknown_rates(unknown);
+}
 Reinitialisation::~Reinitialisation() = default;
 bool Reinitialisation::find(double t, InitialState& state) { return problem_->solve_from(t, state); }
 void Reinitialisation::find_afresh(double t, InitialState& state) { problem_->solve_afresh(t, state); }
 
 SolutionAfresh::SolutionAfresh(Tableau& tableau, const Storage& storage)
-    : problem_(std::make_unique<InitialProblem>(tableau, storage)) {}
+    : problem_(std::make_unique<InitialProblem>(tableau, storage)) {
+  problem_->set_unknown_rates(UnknownRates::zero);  // the step that follows finds them
+}
 SolutionAfresh::~SolutionAfresh() = default;
 void SolutionAfresh::find(double t, std::span<const double> values, InitialState& state) {
   problem_->solve_afresh(t, values, state);

@@ -217,7 +217,8 @@ Problem prepare_problem(const EquationSystem& system, const SimulationOptions& o
                         const std::vector<OutputColumn>& outputs) {
   Problem problem = problem_without_start(system, options, outputs);
   Tableau tableau(system);
-  problem.initial = find_initial_state(tableau, problem.storage);
+  problem.initial = find_initial_state(
+      tableau, problem.storage, options.method == "adaptive" ? UnknownRates::zero : UnknownRates::refused);
   return problem;
 }
 

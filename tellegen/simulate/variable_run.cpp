@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tellegen/equations/storage.h"
 #include "tellegen/simulate/conditions.h"
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/simulate.h"
@@ -130,6 +131,10 @@ VariableRun::VariableRun(const Problem& problem)
   statistics_.unknowns = stage_->network().size();
   if (count_ == controlled_ && !problem.totals.empty()) followed_.begin(problem, sample_count(problem));
   choose_first_step();
+  // Rates of storage that follows a controlled source are known after an instant.
+  for (const RedundantRate& r : problem.storage.redundant)
+    for (const auto& term : r.terms)
+      if (term.rate < 0 && !source_rate(system_, term.source)) pending_ = Pending::breakpoint;
   // What a quantity is at the start, an instant after it.
   if (!quantities_.empty() && solve_instant(instant * typical_, 0.0))
     std::copy(row_.begin() + static_cast<long>(first_quantity_), row_.end(), quantities_.begin());
