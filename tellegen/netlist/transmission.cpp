@@ -12,8 +12,8 @@ namespace {
 
 // Of a line's resistance over its impedance, squared, over twelve times the number of sections: how far a
 // chain of lossless lines and resistances is from the line.
-constexpr double error_of_sections = 4e-3;
-constexpr double fewest_sections = 8, most_sections = 100;
+constexpr double error_of_sections = 1.5e-3;
+constexpr double fewest_sections = 8, most_sections = 200;
 constexpr int sections_without_inductance = 50;
 
 // The values of ic=a,b,...; they are taken away.

@@ -15,7 +15,9 @@ namespace tellegen {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr double counts = 0.1;  // of the tolerance: smaller jumps are no breakpoints
+constexpr double counts =
+    1e-4;  // of the tolerance: a smaller jump is no breakpoint, and none that a small state sees
+constexpr double accuracy = 0.1;                                           // of the history, of the tolerance
 constexpr double same_time = 32 * std::numeric_limits<double>::epsilon();  // relative
 
 std::vector<std::int32_t> delayed(const EquationSystem& system) {
@@ -153,7 +155,7 @@ void Delays::add_step(double from, double to, const Updates& updates) {
   const bool jumps = first || from > before;
   for (std::size_t wave = 0; jumps && wave < of_.size(); ++wave) left_[wave] = departed(wave, before);
   const bool fresh = first || history_.back().end() - history_.back().begin() > longest_;
-  RunCurves own(of_.size(), tolerance_);
+  RunCurves own(of_.size(), accuracy * tolerance_);
   RunCurves& part = fresh ? own : history_.back();
   part.add_step(from, to, [&](double t, double* values) {
     if (!updates(t, values_)) return false;
