@@ -33,7 +33,6 @@ class AlgebraicRun : public Integrator {
         next_(held_.size()),
         samples_taken_(held_.size(), 0) {
     tableau_.hold(held_);
-    for (std::int32_t c = 0; c < system_.size(); ++c) scale_.push_back(column_scale(system_, c));
     const double sample = problem.step * static_cast<double>(problem.stride);
     const double step = problem.options.step > 0.0 ? problem.options.step : problem.step;
     parts_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(sample / step * (1 - 1e-9))));
@@ -49,6 +48,7 @@ class AlgebraicRun : public Integrator {
   }
 
   std::int64_t advance(std::int64_t samples, double* rows) override {
+    if (!failure_.empty()) return 0;
     const double interval = problem_.step * static_cast<double>(problem_.stride);
     for (std::int64_t k = 0; k < samples; ++k) {
       for (std::int64_t part = 1; part <= parts_; ++part) {
@@ -78,7 +78,7 @@ class AlgebraicRun : public Integrator {
     if (solve(t_, trial_) && settle(t_, false)) std::swap(state_, trial_);
   }
   bool keep(Checkpoint& parts) override {
-    parts(state_.x, state_.rates, state_.held, held_, samples_taken_, done_, t_, ended_, older_x_, older_t_);
+    parts(state_.x, state_.rates, state_.held, held_, samples_taken_, done_, t_, ended_);
     tellegen::keep(parts, statistics_);
     if (parts.reading()) tableau_.hold(held_);
     return true;
@@ -130,8 +130,6 @@ class AlgebraicRun : public Integrator {
         }
       }
       std::swap(state_, trial_);
-      older_x_.swap(trial_.x);
-      older_t_ = changes || t == sampling ? t : t_;  // nothing goes on straight from there
       t_ = t;
       if (t < to && failed()) return false;
     }
@@ -166,29 +164,8 @@ class AlgebraicRun : public Integrator {
     return !failing_.empty();
   }
 
-  // By Newton from a straight line through the last two solutions. One that is further from it than the line
-  // itself goes may be on another branch.
-  bool go_on(double t, InitialState& at) {
-    const double last = t_ - older_t_;
-    if (!(last > 0.0) || t - t_ > 2.0 * last || older_x_.size() != at.x.size()) return false;
-    guess_ = at;
-    const double part = (t - t_) / last;
-    for (std::size_t k = 0; k < at.x.size(); ++k) guess_.x[k] += part * (at.x[k] - older_x_[k]);
-    line_ = guess_.x;
-    if (!solver_.find(t, guess_)) return false;
-    double off = 0.0, way = 0.0;
-    for (std::size_t k = 0; k < at.x.size(); ++k) {
-      off = std::max(off, std::abs(guess_.x[k] - line_[k]) / scale_[k]);
-      way = std::max(way, std::abs(line_[k] - at.x[k]) / scale_[k]);
-    }
-    if (off > way) return false;
-    std::swap(at, guess_);
-    return true;
-  }
-
   // By Newton from what is known at t_, in parts where that fails, and at last without a guess.
   bool step_to(double t, InitialState& at) {
-    if (go_on(t, at)) return true;
     double done = t_, length = t - t_;
     for (int halvings = 0; done < t;) {
       const double next = t - done <= length * (1 + 1e-9) ? t : done + length;
@@ -277,9 +254,7 @@ class AlgebraicRun : public Integrator {
   Reinitialisation solver_;
   ColumnFormulas updates_, outputs_, recorded_;
   std::optional<Breakpoints> breakpoints_;  // where curves are recorded
-  InitialState state_, trial_, guess_;      // at t_, and where it may go
-  std::vector<double> older_x_, line_, scale_;
-  double older_t_ = 0.0;
+  InitialState state_, trial_;              // at t_, and where it may go
   std::vector<double> held_, next_;
   std::vector<std::int64_t> samples_taken_;
   std::unique_ptr<FmuBlocks> fmus_;
