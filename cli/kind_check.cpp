@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "tellegen/equations/delayed.h"
 #include "tellegen/results/table.h"
 #include "tellegen/simulate/simulate.h"
 
@@ -161,6 +162,14 @@ Answer answer_of(const Model& model, const KindCheck& check, std::string_view fo
   options.sample = options.stop;
   options.method = "tr";
   options.form = form;
+  for (const Kind& kind : model.kinds)
+    for (const KindDiscrete& d : kind.discrete)
+      if (is_delayed(d.update)) {  // a history is kept by the variable step alone
+        options.method = "adaptive";
+        options.form = "auto";
+        options.step = 0.0;
+        options.tolerance = 1e-9;
+      }
   options.compile = false;
   const SimulationResult result = Simulation(model, options, outputs).run();
   Answer answer{result.failure, {}};

@@ -8,6 +8,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "tellegen/equations/delayed.h"
+
 namespace tellegen {
 namespace {
 
@@ -364,7 +366,7 @@ class SystemBuilder {
         discrete.held = static_cast<int>(k);
         discrete.column = system_.internal_column(static_cast<int>(c), d.variable);
         discrete.update = in_columns(system_, in_full_names(model_, static_cast<int>(c), d.update));
-        discrete.external = d.update == d.held;
+        discrete.external = d.update == d.held || is_delayed(d.update);
         discrete.start = constant(component, d.start);
         discrete.name = component.name + "." + kind.variables[d.variable].name;
         if (d.every) {

@@ -6,6 +6,7 @@
 
 #include "tellegen/model/reading.h"
 #include "tellegen/netlist/faults.h"
+#include "tellegen/netlist/numbers.h"
 
 namespace tellegen {
 namespace {
@@ -157,8 +158,10 @@ class Sorter {
 
   void model(const Card& card) {
     std::vector<Field> fields = fields_of(card);
-    if (fields.size() < 3 || fields[1].type != Field::Type::word || fields[2].type != Field::Type::word)
-      throw netlist_fault(card.place, "T503", ".model needs a name and a type: .model name d(is=1e-14)");
+    if (fields.size() < 3 || fields[1].type != Field::Type::word || fields[2].type != Field::Type::word) {
+      notes_.push_back({card.place, "left out: .model needs a name and a type: .model name d(is=1e-14)"});
+      return;
+    }
     ModelCard model;
     model.name = fields[1].text;
     model.type = fields[2].text;
@@ -181,6 +184,15 @@ class Sorter {
         k += 3;
       } else if (fields[k].type == Field::Type::word &&
                  (k + 1 == fields.size() || fields[k + 1].type != Field::Type::equals)) {
+        // SPICE 2 has no sign between them: BF 20.
+        const bool value = k + 1 < fields.size() && fields[k + 1].type == Field::Type::word &&
+                           !read_number(fields[k].text) && read_number(fields[k + 1].text) &&
+                           (k + 2 == fields.size() || fields[k + 2].type != Field::Type::equals);
+        if (value) {
+          model.values.push_back({fields[k].text, fields[k + 1].text});
+          k += 2;
+          continue;
+        }
         model.flags.push_back(fields[k++].text);
       } else {
         model.wrong = netlist_fault(

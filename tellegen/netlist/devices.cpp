@@ -13,6 +13,8 @@
 namespace tellegen {
 namespace {
 
+constexpr std::string_view lengths_and_areas[] = {"l", "w", "ad", "as", "pd", "ps"};
+
 std::string as_text(const Value& value) {
   return value.is_number() ? number_text(value.number) : std::string(value.text);
 }
@@ -312,6 +314,11 @@ void Translation::device(const Item& item) {
   if (run_.gmin) circuit("gmin", *run_.gmin);
   if (run_.celsius != 27.0 && !given.contains("dtemp")) circuit("temp", run_.celsius);
   if (run_.nominal != 27.0) circuit("tnom", run_.nominal);
+  if (run_.scale != 1.0)
+    for (const std::string& name : of_element)
+      if (element.letter() == 'm' && is_one_of(name, lengths_and_areas))
+        for (int k = 0; k < (name.starts_with('a') ? 2 : 1); ++k)
+          given[name] = multiply(number_formula(run_.scale), given[name]);
   if (element.letter() == 'm')
     for (const auto& [name, value] : run_.channel) circuit(name, value);  // .options defl, defw, defad, defas
 

@@ -174,9 +174,7 @@ void Translation::read_options(const Card& card) {
     } else if (a.name == "defl" || a.name == "defw" || a.name == "defad" || a.name == "defas") {
       run_.channel[a.name.substr(3)] = value();
     } else if (a.name == "scale") {
-      if (value() != 1.0)
-        throw netlist_fault(card.place, "T501", "the option 'scale' is not supported",
-                            {"write lengths, widths and areas as they are"});
+      run_.scale = value();
     } else if (a.name == "method") {
       note(card.place, fmt::format("method={} was read: the step and the order of the method here vary "
                                    "(--method bdf2 and --method tr have a fixed step)",
@@ -200,12 +198,14 @@ void Translation::read_condition(const Element& condition) {
       throw netlist_fault(
           card.place, "T502",
           fmt::format("{} takes voltages of nodes: {} v(a)=1", fields[0].text, fields[0].text));
+    if (!holds) {
+      note_once(card.place, ".nodeset has no effect: the operating point is found without it");
+      continue;
+    }
     const Formula place = names_.formula("v(" + fields[k + 2].text + ")", *condition.at, card.place);
     const Formula value = names_.constant(fields[k + 5].text, *condition.at, card.place);
     if (place.text == "0") continue;
-    if (!holds) {
-      note(card.place, ".nodeset has no effect: the operating point is found without it");
-    } else if (run_.uic) {
+    if (run_.uic) {
       starts_[condition.at->node(fields[k + 2].text)] = names_.number(value, card.place);
     } else {
       initial_.add(fmt::format("\"{}\" = {}", place.text, toml_value(value)), card.place);

@@ -70,7 +70,14 @@ struct Entry {
 const std::map<std::string, Entry, std::less<>>& function_table() {
   static const std::map<std::string, Entry, std::less<>> table{
       {"abs", {1, 1, "abs"}},
-      {"sqrt", {1, 1, "sqrt"}},
+      // Its slope at zero is infinite, and Newton's iteration may come there; below zero it has no value.
+      {"sqrt",
+       {1, 1, nullptr,
+        [](const Arguments& a) {
+          if (!a[0].varies) return call("sqrt", {a[0]});
+          const Formula positive = call("sqrt", {call("max", {a[0], made("1e-30", Formula::atom, false)})});
+          return choose(infix(a[0], " < ", zero(), Formula::comparison), call("sqrt", {a[0]}), positive);
+        }}},
       {"exp", {1, 1, "exp"}},
       {"ln", {1, 1, "log"}},
       {"log", {1, 1, "log"}},
@@ -277,7 +284,7 @@ class Translator {
       result = made("-" + of.within(Formula::sign), Formula::sign, of.varies);
     } else if (take("+")) {
       result = unary();
-    } else if (!text_.substr(at_).starts_with("!=") && take("!")) {
+    } else if (take("~") || (!text_.substr(at_).starts_with("!=") && take("!"))) {
       const Formula of = unary();
       result = made("(not " + of.within(Formula::comparison) + ")", Formula::atom, of.varies);
     } else {
@@ -335,6 +342,8 @@ class Translator {
     if (name == "time") return {"t", Formula::atom, true};
     if (name == "pi") return {"pi", Formula::atom, false};
     if (name == "temper") return number_formula(meanings_.celsius());
+    if (name == "vt")  // PSpice's: of the temperature
+      return number_formula((meanings_.celsius() + 273.15) * 8.617333262e-5);
     if (const auto constant = constants().find(name); constant != constants().end())
       return number_formula(constant->second);
     throw ExpressionError("T506", fmt::format("there is no parameter '{}'", name));

@@ -91,6 +91,7 @@ TEST(Expressions, FunctionsOfSpiceAreWrittenInThoseOfTellegen) {
   EXPECT_EQ(said("u(r) + uramp(r)"), "if(r > 0, 1, 0) + max(r, 0)");
   EXPECT_EQ(said("limit(r, -1, 1)"), "min(max(r, -1), 1)");
   EXPECT_EQ(said("min(1,2,r)"), "min(1, 2, r)");
+  EXPECT_EQ(said("~(r > 1) & (r < 2)"), said("!(r > 1) && (r < 2)"));
   EXPECT_EQ(said("table(r, 1,0, 2,3)"), "3/(2 - 1)*(min(max(r, 1), 2) - 1)");
   EXPECT_EQ(said("pwl(r, 1,0, 2,3, 4,5)"), "3/(2 - 1)*(min(r, 2) - 1) + (5 - 3)/(4 - 2)*(max(r, 2) - 2)");
 }

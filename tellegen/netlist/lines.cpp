@@ -97,6 +97,9 @@ class Reader {
   // `section`: only what stands between `.lib section` and `.endl`; empty: everything.
   void read(const fs::path& file, std::string_view text, const std::string& section, bool titled) {
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+    // What DOS wrote behind the end of a text.
+    if (const auto end = text.find_last_not_of("\x1a \t\r\n"); end + 1 < text.size())
+      text = text.substr(0, std::min(text.find('\x1a', end + 1), text.size()));
     const std::string name = file.string();
     const bool wanted_section = !section.empty();
     bool inside = !wanted_section, control = false, found = false;

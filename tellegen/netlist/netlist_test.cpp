@@ -181,7 +181,7 @@ TEST(Netlist, TranGivesTheTimes) {
 }
 
 TEST(Netlist, WhatIsNotSupportedIsAFaultWithItsLine) {
-  EXPECT_EQ(faults_of("R1 a 0 1\nU1 a b c jm\nT1 a 0 b 0 z0=50\n"), "T500:3 T500:4");
+  EXPECT_EQ(faults_of("R1 a 0 1\nU1 a b c jm\nZ1 a 0 b jm\n"), "T500:3 T500:4");
   EXPECT_EQ(faults_of("R1 a 0 1\n.foo x"), "T501:3");
   EXPECT_EQ(faults_of("R1 a 0 1\nR2 a\nV1 a"), "T502:3 T502:4");
   EXPECT_EQ(faults_of("R1 a 0\nC1 a 0 1u 2u\nR2 a 0 1 x=3"), "T502:2 T502:3 T502:4");
@@ -226,6 +226,33 @@ TEST(Netlist, AModelThatIsNotUsedIsNoFault) {
   const std::string models = "R1 a 0 1\n.model irf vdmos vto=3 pchan rg=1\n.model q2 ako:q1 npn(bf=10)\n";
   EXPECT_EQ(faults_of(models), "none");
   EXPECT_EQ(faults_of(models + "D1 a 0 irf\n"), "T503:5");
+}
+
+TEST(Netlist, LinesBecomeTransmissionLines) {
+  const std::string ends = "V1 a 0 1\nR1 b 0 50\n";
+  EXPECT_EQ(
+      component(ends + "T1 a 0 b 0 z0=50 td=1n\n", "t1"),
+      R"(t1 = { kind = "electrical.transmission_line", p1 = "a", n1 = "datum", p2 = "b", n2 = "datum", Z0 = 50, TD = 1e-09 })");
+  EXPECT_NE(component(ends + "T1 a 0 b 0 z0=75 f=50meg\n", "t1").find("TD = 5e-09"), std::string::npos);
+  const std::string with = component(ends + "T1 a 0 b 0 z0=50 td=1n ic=1,0.02,0,0\n.tran 1n 9n uic\n", "t1");
+  EXPECT_NE(with.find("at_rest = 0, to_b0 = 2, to_a0 = 0"), std::string::npos) << with;
+  const std::string lossy = ends + "O1 a 0 b 0 m\n.model m ltra(len=2 c=2p ";
+  EXPECT_NE(component(lossy + "l=5n)\n", "o1").find("Z0 = 50, TD = 2e-10"), std::string::npos);
+  EXPECT_NE(converted(lossy + "l=5n r=1)\n").notes.at(0).find("a chain of 8 lossless lines"),
+            std::string::npos);
+  EXPECT_EQ(faults_of(lossy + "l=5n g=1)\n"), "T500:4");
+  EXPECT_EQ(faults_of(ends + "O1 a 0 b 0 m\n.model m d(is=1f)\n"), "T503:4");
+}
+
+// SPICE 2, DOS and PSpice.
+TEST(Netlist, OldFormsAreRead) {
+  const std::string q = "V1 a 0 1\nQ1 a a 0 qm\n";
+  EXPECT_EQ(component(q + ".model qm npn bf 20 rb 100 tf .1ns\n", "q1"),
+            component(q + ".model qm npn(bf=20 rb=100 tf=.1ns)\n", "q1"));
+  EXPECT_EQ(faults_of("V1 a 0 1\nR1 a 0 1\n.model broken\n.nodeset v(nowhere)=1\n\x1a"), "none");
+  const std::string m = "V1 a 0 1\n.model mm nmos(vto=1)\nM1 a a 0 0 mm l=2u w=10u ad=3p\n";
+  const std::string scaled = component(m + ".options scale=2\n", "m1");
+  EXPECT_NE(scaled.find("W = 2e-05, L = 4e-06"), std::string::npos) << scaled;
 }
 
 TEST(Netlist, MOfAnElementIsHowManyInParallelMOfAModelIsTheGradingCoefficient) {
@@ -277,8 +304,8 @@ TEST(Netlist, ARefusalNamesTheElementOrModelThatIsMissing) {
             "the model 'qh' of 'q1' is HICUM level 2 (npn of level 8), which is not supported");
   EXPECT_EQ(message("A1 [in] [out] inv\n.model inv d_inverter(rise_delay=1n)\n"),
             "'a1' is an XSPICE code model, 'd_inverter', which is not supported");
-  EXPECT_EQ(message("T1 a 0 b 0 z0=50 td=1n\n"),
-            "'t1' is an ideal transmission line, which is not supported");
+  EXPECT_EQ(message("Y1 a 0 b 0 line len=1\n.model line txl(r=1 l=1n c=1p)\n"),
+            "'y1' is a lossy transmission line (TXL), which is not supported");
   EXPECT_EQ(message("V1 a 0 1\nR1 a 0 1\n.ac dec 10 1 1k\n"), "the analysis '.ac' is not supported");
   EXPECT_EQ(message("L1 a 0 1\nL2 b 0 1\nK1 L1 L2 0.9 steel\n.model steel core(ms=1)\n"),
             "'k1' has a core, 'steel' (core), which is not supported");

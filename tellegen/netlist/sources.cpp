@@ -295,7 +295,10 @@ void Translation::waveform(const Item& item, const std::string& shape, const std
         item, voltage,
         add(at(0), multiply(at(1), call("sin", add(carrier, multiply(at(3), call("sin", signal)))))));
   } else {  // am: amplitude*(offset + sin(2 pi fm t))*sin(2 pi fc t), from the delay on
-    count(4, 5);
+    count(4, 7);
+    for (std::size_t k = 5; k < values.size(); ++k)
+      if (number(k) != 0.0)
+        fault(item, "T502", fmt::format("the phases of am of '{}' are not supported", item.element.name));
     const Formula since = call("max", {subtract(t, at(4)).text + ", 0", Formula::atom, true});
     const Formula modulation = add(at(1), call("sin", multiply(multiply(turn, at(2)), since)));
     return write_source(

@@ -100,6 +100,8 @@ std::size_t Translation::terminal_count(const Item& item) const {
     case 'w':
       return 2;
     case 's':
+    case 't':
+    case 'o':
       return 4;
     case 'q':
     case 'j':
@@ -136,6 +138,10 @@ void Translation::translate(const Element& element) {
       return current_controlled(item);
     case 'b':
       return behavioural(item);
+    case 't':
+      return transmission_line(item);
+    case 'o':
+      return lossy_line(item);
     default:
       return device(item);
   }
@@ -208,10 +214,6 @@ void Translation::missing_element(const Item& item) const {
     switch (item.element.letter()) {
       case 'a':
         return fmt::format("an XSPICE code model, '{}'", card ? card->type : model);
-      case 't':
-        return "an ideal transmission line";
-      case 'o':
-        return "a lossy transmission line";
       case 'p':
         return "coupled transmission lines (CPL)";
       case 'u':
@@ -229,7 +231,7 @@ void Translation::missing_element(const Item& item) const {
     }
   };
   fault(item, "T500", fmt::format("'{}' is {}, which is not supported", name, what()),
-        {"supported: R L C K V I E G F H B D S W Q M J X"});
+        {"supported: R L C K V I E G F H B D S W Q M J T O X"});
 }
 
 std::vector<std::string> Translation::missing_hints(std::string near) const {
@@ -297,6 +299,7 @@ std::string Translation::current_of(const Element& element) const {
   const std::string& name = names_.element(element.name);
   switch (element.letter()) {
     case 'k':
+    case 'o':
       return "";
     case 'l':
       if (const auto found = inductors_.find(element.name); found != inductors_.end())
@@ -318,6 +321,8 @@ std::string Translation::current_of(const Element& element) const {
         current.replace(at, 1, name);
       return current;
     }
+    case 't':
+      return name + ".a.i";
     default:
       return name + ".i";
   }

@@ -21,6 +21,7 @@ struct RunSettings {
   bool uic = false;
   std::optional<double> tolerance, gmin;
   double celsius = 27.0, nominal = 27.0;
+  double scale = 1.0;                     // of the lengths that MOSFETs give
   std::map<std::string, double> channel;  // l, w, ad, as of MOSFETs that give none
   bool startup = false;                   // LTspice's: constant sources rise from 0 within 20 us
   std::map<std::string, Place> others;    // analyses that are no transient, by their names
@@ -122,6 +123,12 @@ class Translation {
   Formula polynomial(const Item& item, const std::vector<Formula>& variables, std::size_t first);
   Formula table(const Item& item, std::size_t first);
   void write_source(const Item& item, bool voltage, const Formula& value);
+
+  // transmission.cpp
+  void transmission_line(const Item& item);
+  void lossy_line(const Item& item);
+  void line_between(const Item& item, const std::string& name, const std::vector<std::string>& nodes,
+                    double impedance, double delay, const std::vector<double>& start);
 
   // How many are in parallel by m= of the subcircuits around.
   Formula parallel(const Instance& at);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tellegen/simulate/breakpoints.h"
+#include "tellegen/simulate/delays.h"
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/fmu_blocks.h"
 
@@ -268,7 +269,7 @@ class AlgebraicRun : public Integrator {
 
 // With a number of iterations that must do, a step is what was asked for; `exact` is for linear networks.
 bool is_algebraic(const Problem& problem) {
-  return problem.system->rates.empty() && problem.options.iterations == 0 &&
+  return problem.system->rates.empty() && !has_delays(*problem.system) && problem.options.iterations == 0 &&
          traits_of(problem.options.method).steps != MethodTraits::Steps::samples;
 }
 

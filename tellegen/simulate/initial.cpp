@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "tellegen/equations/delayed.h"
+#include "tellegen/simulate/delays.h"
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/fmu_blocks.h"
 #include "tellegen/simulate/initial_problem.h"
@@ -11,10 +13,11 @@
 
 namespace tellegen {
 
-InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
+InitialState find_initial_state(Tableau& tableau, const Storage& storage, UnknownRates unknown) {
   const EquationSystem& system = tableau.system();
   const auto forced = forced_nodes(system);
   InitialProblem problem(tableau, storage, forced);
+  problem.set_unknown_rates(unknown);
   ColumnFormulas updates(system, update_expressions(system));
   std::vector<double> held(tableau.held().begin(), tableau.held().end()), next(held.size());
   bool sampled = false;
@@ -34,7 +37,7 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
     if (problem.is_first_of_two()) {
       state.x_before = state.x;
       state.rates_before = state.rates;
-      Reinitialisation from_states(tableau, storage);
+      Reinitialisation from_states(tableau, storage, unknown);
       try {
         if (!from_states.find(0.0, state)) from_states.find_afresh(0.0, state);
       } catch (const SimulationError& error) {
@@ -51,7 +54,8 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
     const auto take = [&](bool with_sample_time) {
       std::vector<double> values = held;
       for (std::size_t k = 0; k < held.size(); ++k)
-        if ((system.discrete[k].every > 0.0) == with_sample_time) values[k] = next[k];
+        if ((system.discrete[k].every > 0.0) == with_sample_time && !is_delayed(system.discrete[k].update))
+          values[k] = next[k];
       return values;
     };
     std::vector<double> taken = take(false);
@@ -61,6 +65,7 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
     }
     if (sampled && round < fmu_rounds) fmus.initialize(next, taken);
     if (taken == held) {
+      begin_delays(system, next, held, state.x);
       state.held = std::move(held);
       state.x_sampled = std::move(x_sampled);
       return state;
@@ -77,14 +82,18 @@ InitialState find_initial_state(Tableau& tableau, const Storage& storage) {
   }
 }
 
-Reinitialisation::Reinitialisation(Tableau& tableau, const Storage& storage)
-    : problem_(std::make_unique<InitialProblem>(tableau, storage)) {}
+Reinitialisation::Reinitialisation(Tableau& tableau, const Storage& storage, UnknownRates unknown)
+    : problem_(std::make_unique<InitialProblem>(tableau, storage)) {
+  problem_->set_unknown_rates(unknown);
+}
 Reinitialisation::~Reinitialisation() = default;
 bool Reinitialisation::find(double t, InitialState& state) { return problem_->solve_from(t, state); }
 void Reinitialisation::find_afresh(double t, InitialState& state) { problem_->solve_afresh(t, state); }
 
 SolutionAfresh::SolutionAfresh(Tableau& tableau, const Storage& storage)
-    : problem_(std::make_unique<InitialProblem>(tableau, storage)) {}
+    : problem_(std::make_unique<InitialProblem>(tableau, storage)) {
+  problem_->set_unknown_rates(UnknownRates::zero);  // the step that follows finds them
+}
 SolutionAfresh::~SolutionAfresh() = default;
 void SolutionAfresh::find(double t, std::span<const double> values, InitialState& state) {
   problem_->solve_afresh(t, values, state);

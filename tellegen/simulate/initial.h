@@ -44,13 +44,17 @@ struct InitialState {
 
 // Throws ModelError where the equations are singular or the given values contradict each other,
 // SimulationError where Newton fails. Leaves the tableau's discrete variables as they are at the start.
-InitialState find_initial_state(Tableau& tableau, const Storage& storage);
+// The rate of storage that follows a controlled source is not known from the source alone: refused (T212), or
+// zero, for a method that finds it itself.
+enum class UnknownRates { refused, zero };
+InitialState find_initial_state(Tableau& tableau, const Storage& storage,
+                                UnknownRates unknown = UnknownRates::refused);
 
 // After an event: states keep their values, everything else is found anew with the discrete variables that
 // the tableau now holds. The structure is analysed once and used for every event of a run.
 class Reinitialisation {
  public:
-  Reinitialisation(Tableau& tableau, const Storage& storage);
+  Reinitialisation(Tableau& tableau, const Storage& storage, UnknownRates unknown = UnknownRates::refused);
   ~Reinitialisation();
   bool find(double t, InitialState& state);  // false where Newton fails; the state is then unchanged
   // The same without a guess for what is no state, by gmin and source stepping too. Throws as above.

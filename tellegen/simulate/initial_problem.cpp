@@ -253,6 +253,7 @@ void InitialProblem::find_source_rates() {
     for (const auto& term : r.terms)
       if (term.rate < 0) {
         const Expr rate = source_rate(system_, term.source);
+        if (!rate && unknown_rates_ == UnknownRates::zero) continue;
         if (!rate) {
           const Component& c = system_.model->components[system_.graph.edges[term.source.value].component];
           throw ModelError({c.place,

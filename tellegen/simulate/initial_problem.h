@@ -36,6 +36,7 @@ class InitialProblem {
 
   std::vector<DerivativeEntry> rate_entries(std::span<const int> wrt, double t, bool at_start) const;
 
+  void set_unknown_rates(UnknownRates unknown) { unknown_rates_ = unknown; }
   // Whether what is found first is only where the states come from.
   bool is_first_of_two() const { return sources_rest_ || !forced_.empty(); }
 
@@ -106,6 +107,7 @@ class InitialProblem {
   std::vector<double> anchor_, anchor_states_;  // where gmin leads to (empty: to zero), and states were
   double inverse_step_ = 0.0;                   // of states that end steady
   bool factored_ = false, explain_ = false, held_near_ = false;
+  UnknownRates unknown_rates_ = UnknownRates::refused;
   bool sources_rest_ = false;  // their slopes do not enter: a steady state
   bool exact_ = false;         // exponentials as they are, not as limited in the last iteration
   struct Why {                 // there are no initial values

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tellegen/simulate/delays.h"
 #include "tellegen/simulate/source_jumps.h"
 #include "tellegen/simulate/whole_integrator.h"
 
@@ -10,6 +11,7 @@ namespace tellegen {
 namespace {
 
 const EquationSystem& checked(const EquationSystem& system, MinimalProblem::Size size) {
+  refuse_delays(system, "the minimal form");
   if (size == MinimalProblem::Size::written_out) check_written_out(system);
   return system;
 }

@@ -13,6 +13,7 @@
 #include "tellegen/model/observers.h"
 #include "tellegen/model/units.h"
 #include "tellegen/simulate/algebraic.h"
+#include "tellegen/simulate/delays.h"
 #include "tellegen/simulate/denormals.h"
 #include "tellegen/simulate/fmu_blocks.h"
 #include "tellegen/simulate/stop.h"
@@ -182,6 +183,7 @@ Problem problem_without_start(const EquationSystem& system, const SimulationOpti
     problem.output_names.push_back(o.name);
   }
   for (const Expr formula : options.recorded) problem.recorded.push_back(in_columns(system, formula));
+  refuse_delays(system, options.method, problem.outputs);
   problem.options = options;
   // A whole number of steps in every sample interval: results are exact at the samples, never interpolated.
   const double sample = options.sample > 0.0 ? options.sample : options.step;
@@ -215,7 +217,8 @@ Problem prepare_problem(const EquationSystem& system, const SimulationOptions& o
                         const std::vector<OutputColumn>& outputs) {
   Problem problem = problem_without_start(system, options, outputs);
   Tableau tableau(system);
-  problem.initial = find_initial_state(tableau, problem.storage);
+  problem.initial = find_initial_state(
+      tableau, problem.storage, options.method == "adaptive" ? UnknownRates::zero : UnknownRates::refused);
   return problem;
 }
 

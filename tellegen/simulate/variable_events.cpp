@@ -105,11 +105,11 @@ bool VariableRun::solve_instant(double length, double t) {
   set_alpha(1.0 / length);
   for (std::size_t k = 0; k < count_; ++k) history_[k] = -alpha_ * x_[k];
   stage_->set_iterates(iterates_);
-  if (stage_->solve(t, history_, work_, row_.data())) return true;
+  if (solve(t, work_, row_.data(), true)) return true;
   // In the shortest of steps differences of values are mostly rounding, and may never settle.
   stage_->set_iterates(iterates_);
   stage_->fixed_iterations = 20;
-  const bool good = stage_->solve(t, history_, work_, row_.data());
+  const bool good = solve(t, work_, row_.data(), true);
   stage_->fixed_iterations = problem_.options.iterations;
   return good && std::all_of(work_.begin(), work_.end(), [](double v) { return std::isfinite(v); });
 }
@@ -131,7 +131,7 @@ bool VariableRun::sharpen_row(double t) {
     for (std::size_t k = 0; k < count_; ++k) history_[k] = rates[k] - alpha_ * values[k];
     stage_->iterates(guessed_);
     stage_->set_iterates(guessed_);
-    good = stage_->solve(t, history_, work_, row_.data());
+    good = solve(t, work_, row_.data(), true);
     for (std::size_t k = 0; k < count_; ++k) rates[k] = alpha_ * work_[k] + history_[k];
   }
   work_ = values;
@@ -153,7 +153,7 @@ bool VariableRun::begin_anew() {
   double length = std::max(instant * typical_, shortest);
   const double now = at * (1 + 4.0 * rounding);
   bool any = false, changed = false;
-  const auto solve = [&](double t) {
+  const auto settle = [&](double t) {
     return solve_instant(length, t) || (recover(t) && solve_instant(length, t));
   };
   const auto no_solution = [&] {
@@ -166,8 +166,8 @@ bool VariableRun::begin_anew() {
   for (int round = 0;; ++round) {
     // What changes back and forth may do so because states move on in the instant, while time does not.
     if (round > 0 && round % rounds_to_settle == 0) length = std::max(1e-3 * length, shortest);
-    if (!solve(now)) return no_solution();
-    if (round == 0 && row_due && !sharpen_row(now) && !solve(now)) return no_solution();
+    if (!settle(now)) return no_solution();
+    if (round == 0 && row_due && !sharpen_row(now) && !settle(now)) return no_solution();
     if (round == 0) jump_row = row_;
     if (round > most_changes) {
       chatters(at);
@@ -179,7 +179,7 @@ bool VariableRun::begin_anew() {
     if (samples && changed && !ends) {
       any = true;
       stage_->iterates(iterates_);
-      if (!solve(now)) return no_solution();
+      if (!settle(now)) return no_solution();
     }
     ends = ends || take_over(samples ? Due::sampled : Due::followers, changed);
     if (ends) {
@@ -192,17 +192,17 @@ bool VariableRun::begin_anew() {
     stage_->iterates(iterates_);
   }
   // Storage that follows a source is to change by one instant in the next one, not by two.
-  if (!problem_.storage.redundant.empty() && !solve(at + length)) return no_solution();
+  if (!problem_.storage.redundant.empty() && !settle(at + length)) return no_solution();
   x_ = work_;
   stage_->iterates(iterates_);
   t_ = at + 2 * length;
-  if (!solve(t_)) return no_solution();
+  if (!settle(t_)) return no_solution();
   for (std::size_t k = 0; k < count_; ++k) rate_[k] = alpha_ * work_[k] + history_[k];
   x_ = work_;
   stage_->iterates(iterates_);
   std::copy(row_.begin() + static_cast<long>(first_quantity_), row_.end(), quantities_.begin());
   if (followed_.active()) stage_->integrands(t_, followed_.at[0]);
-  if (row_due && !sharpen_row(t_) && !solve(t_)) return no_solution();
+  if (row_due && !sharpen_row(t_) && !settle(t_)) return no_solution();
   row_known_ = why == Pending::jump;
   // Sources have jumped, discrete variables have not changed yet. An edge may be as short as the instant: the
   // row is of its begin, but for storage that follows the source, whose rate is known in the instant only.
@@ -277,7 +277,7 @@ bool VariableRun::keep(Checkpoint& parts) {
   dense_.keep(parts);
   parts(dense_begun_, bend_, bend_known_);
   tellegen::keep(parts, statistics_);
-  return followed_.rows == 0;
+  return followed_.rows == 0 && delays_.empty();
 }
 
 void VariableRun::set_input(int input, double value) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tellegen/equations/storage.h"
 #include "tellegen/simulate/conditions.h"
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/simulate.h"
@@ -95,6 +96,7 @@ VariableRun::VariableRun(const Problem& problem)
       held_(problem.initial.held),
       dense_(width_, allowed_between * problem.options.tolerance),
       fmus_(system_, interval_, problem.options.stop, held_),
+      delays_(system_, held_, problem.options.tolerance),
       next_(held_.size()) {
   if (!fmus_.empty()) stage_->hold(held_);
   count_ = controlled_ + (stage_->keeps_totals() ? problem.totals.size() : 0);
@@ -129,6 +131,10 @@ VariableRun::VariableRun(const Problem& problem)
   statistics_.unknowns = stage_->network().size();
   if (count_ == controlled_ && !problem.totals.empty()) followed_.begin(problem, sample_count(problem));
   choose_first_step();
+  // Rates of storage that follows a controlled source are known after an instant.
+  for (const RedundantRate& r : problem.storage.redundant)
+    for (const auto& term : r.terms)
+      if (term.rate < 0 && !source_rate(system_, term.source)) pending_ = Pending::breakpoint;
   // What a quantity is at the start, an instant after it.
   if (!quantities_.empty() && solve_instant(instant * typical_, 0.0))
     std::copy(row_.begin() + static_cast<long>(first_quantity_), row_.end(), quantities_.begin());
@@ -157,6 +163,14 @@ void VariableRun::set_alpha(double alpha) {
   if (alpha == alpha_) return;
   alpha_ = alpha;
   stage_->set_alpha(alpha);
+}
+
+bool VariableRun::solve(double t, std::span<double> values, double* row, bool behind) {
+  if (!delays_.empty()) {
+    delays_.arrive(t, behind, held_);
+    stage_->hold(held_);
+  }
+  return stage_->solve(t, history_, values, row);
 }
 
 // Where Newton begins in stage i: on a curve through what is known of this step.
@@ -203,10 +217,10 @@ bool VariableRun::solve_stage(int i, double h) {
   double* row = i == last_stage && !quantities_.empty() ? row_.data() : nullptr;
   const bool newton = stage_->iterative();
   if (newton) predict(i, h);
-  bool good = stage_->solve(t, history_, after_, row);
+  bool good = solve(t, after_, row);
   if (!good && newton) {
     stage_->set_iterates(guess_[0]);
-    good = stage_->solve(t, history_, after_, row);
+    good = solve(t, after_, row);
   }
   if (!good) return false;
   double sum = 0.0;
@@ -265,7 +279,7 @@ void VariableRun::learn_rounding(double h) {
 }
 
 bool VariableRun::step() {
-  const double breakpoint = breakpoints_.next(t_, held_);
+  const double breakpoint = std::min(breakpoints_.next(t_, held_), delays_.next_jump(t_));
   double end = std::min({breakpoint, forced_end_, stop_});
   if (followed_.active()) end = std::min(end, row_time(followed_.rows));
   if (t_ < rest_until_) end = std::min(end, rest_until_ * (1 + 2 * rounding));
@@ -274,7 +288,7 @@ bool VariableRun::step() {
   RefusedErrors refused;
   for (int recoveries = 0;;) {
     const double left = end - t_;
-    double h = std::min(h_, breakpoints_.longest_step());
+    double h = std::min({h_, breakpoints_.longest_step(), delays_.shortest()});
     const bool reaches = h >= left * (1 - 1e-9);
     h = reaches ? left : std::min(h, std::max(0.5 * left, 0.7 * h));  // no remainder
     if (h <= shortest) {  // rounding between two instants that are one
@@ -292,7 +306,7 @@ bool VariableRun::step() {
       accept(h, reaches, end);
       if (reaches && breakpoint <= end * (1 + 1e-12)) {
         // At a kink only the rates of storage that follows a source are others.
-        if (breakpoints_.jumps(t_))
+        if (breakpoints_.jumps(t_) || delays_.jumps(t_))
           pending_ = Pending::jump;
         else if (breakpoints_.changes(t_) || !problem_.storage.redundant.empty())
           pending_ = Pending::breakpoint;
@@ -399,13 +413,13 @@ bool VariableRun::solve_inside(double theta, double* row) {
     history_[k] = slope_[k] - alpha_ * p;
   }
   const double t = std::min(begin_ + s * h, end_time_);
-  if (!stage_->iterative()) return stage_->solve(t, history_, work_, row);
+  if (!stage_->iterative()) return solve(t, work_, row);
   const Vector& g1 = guess_[last_stage];
   for (std::size_t k = 0; k < guessed_.size(); ++k) guessed_[k] = guess_[0][k] + s * (g1[k] - guess_[0][k]);
   stage_->set_iterates(guessed_);
-  if (stage_->solve(t, history_, work_, row)) return true;
+  if (solve(t, work_, row)) return true;
   stage_->set_iterates(s > 0.5 ? g1 : guess_[0]);
-  return stage_->solve(t, history_, work_, row);
+  return solve(t, work_, row);
 }
 
 // The row at theta, solved for, or from few solutions where many rows are in this step.
@@ -481,6 +495,15 @@ void VariableRun::record_step() {
   });
 }
 
+// Of those that are delayed, up to now.
+void VariableRun::remember_updates() {
+  delays_.add_step(begin_, t_, [&](double t, std::span<double> updates) {
+    if (!solve_inside(std::min(1.0, (t - begin_) / length_), nullptr)) return false;
+    stage_->updates(t, updates);
+    return true;
+  });
+}
+
 // A compiler costs some tenths of a second: where its work is not at hand, a run is interpreted until it
 // turns out to be long: as long as the compiler takes, since nobody knows how long it will be.
 void VariableRun::compile_where_it_pays() {
@@ -522,6 +545,7 @@ std::int64_t VariableRun::advance(std::int64_t samples, double* rows) {
     } else if (compile_where_it_pays(), look_for_progress(); step()) {
       const bool event = changing_stage_ > 0 && t_ > rest_until_ && find_event();
       if (followed_.active() && length_ > 0.0) follow(event);
+      if (!delays_.empty() && length_ > 0.0) remember_updates();
       if (problem_.record && length_ > 0.0) record_step();
     } else {
       break;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tellegen/simulate/breakpoints.h"
+#include "tellegen/simulate/delays.h"
 #include "tellegen/simulate/dense_rows.h"
 #include "tellegen/simulate/esdirk.h"
 #include "tellegen/simulate/fmu_blocks.h"
@@ -37,6 +38,8 @@ class VariableRun : public Integrator {
 
   double row_time(std::int64_t row) const { return interval_ * static_cast<double>(row); }
   void set_alpha(double alpha);
+  // With what arrives at t (behind a jump there: after one has been met).
+  bool solve(double t, std::span<double> values, double* row, bool behind = false);
   void choose_first_step();
 
   // A step.
@@ -61,6 +64,7 @@ class VariableRun : public Integrator {
   void compile_where_it_pays();
   void follow(bool event);
   void record_step();
+  void remember_updates();
   bool wants_change(double t);
   bool find_event();
   double locate(double theta);
@@ -112,6 +116,7 @@ class VariableRun : public Integrator {
   bool dense_begun_ = false;  // for the last step
 
   FmuBlocks fmus_;
+  Delays delays_;
   FollowedTotals followed_;
   Vector slope_, history_, work_, guessed_, next_, low_, high_;
   std::unique_ptr<Tableau> tableau_;  // for what Newton cannot find from where it is

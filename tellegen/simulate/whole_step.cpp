@@ -102,7 +102,8 @@ class WholeStepBuilder {
     for (std::size_t k = 0; k < system_.discrete.size(); ++k) {
       const Expr update = list_.define(in_solution(system_.discrete[k].update));
       update_root.push_back(add_root(update, 3));
-      if (system_.discrete[k].every == 0.0) changes = changes + pool_.call("ne", {update, held_[k]});
+      if (system_.discrete[k].every == 0.0 && !system_.discrete[k].external)
+        changes = changes + pool_.call("ne", {update, held_[k]});
     }
     const int event_root = changes.is_number(0) ? -1 : add_root(changes, 3);
     // Sines of time: rotated by one step, renewed now and then.

@@ -111,6 +111,12 @@ const Function function_table[] = {
     {"gauss", 2, [](Values a, int) { return tellegen_gauss(a[0], a[1]); }, zero, "tellegen_gauss($1, $2)",
      R"(\operatorname{gauss}\left($1, $2\right))",
      "standard normal deviate: number floor(second) of the sequence with the seed floor(first)"},
+    {"delayed", 3, [](Values a, int) { return a[0]; },
+     [](Expr e, int k) { return k == 0 ? number(e, 1.0) : Expr(); }, "($1)",
+     R"(\operatorname{delayed}\left($1, $2\right))",
+     "what the first was so long ago as the second says: as the whole `update` of a discrete variable; the "
+     "third is one that is "
+     "not 0 until the start of a run is known, and 0 then"},
     {"min", -1, [](Values a, int) { return tellegen_min(a[0], a[1]); },
      [](Expr e, int k) {
        return chosen(e.pool().call("lt", {x(e), y(e)}), k == 0);
