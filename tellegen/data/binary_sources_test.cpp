@@ -103,7 +103,8 @@ TEST_F(BinaryTables, matlab_4) {
   EXPECT_EQ(table->columns()[1].name, "P");
   EXPECT_EQ(table->columns()[3].name, "M(:,2)");
   EXPECT_EQ(table->time_column(), 0);
-  EXPECT_EQ(all_of(*table), (std::vector<Values>{{0, 0.5, 1}, {10, -10, 30}, {1, 2, 3}, {4, 5, 6}}));
+  EXPECT_EQ(column(*open_table(put("old.mat", bytes), {}), "P"), (Values{10, -10, 30}));
+  EXPECT_EQ(column(*table, "M(:,2)"), (Values{4, 5, 6}));
   for (std::size_t size : {bytes.size() - 3, bytes.size() - 40, std::size_t{30}})
     EXPECT_THROW(open_table(put("cut.mat", bytes.substr(0, size)), {}), TableError) << size;
   EXPECT_THROW(open_table(put("huge.mat", mat4_array("t", 0, 1 << 30, 1 << 30, doubles({1}))), {}),
