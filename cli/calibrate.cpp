@@ -72,7 +72,7 @@ void check_request(const CalibrateRequest& request) {
                         {"give another name"});
   if (fs::path(request.file).extension() != ".toml")
     throw command_fault(tellegen_calibrate, "T402",
-                        fmt::format("'{}' is no model file to write numbers to", request.file),
+                        fmt::format("'{}' is no model file to write parameters to", request.file),
                         {fmt::format("tellegen convert {} makes one", request.file)});
 }
 
@@ -294,6 +294,18 @@ void add_likely_reasons(const CalibrateReport& report, const CalibrationOptions&
     details.push_back("likely reason: " + s.text);
 }
 
+void add_valleys(const Model& model, const StageResult& stage, std::vector<std::string>& details) {
+  const std::size_t n = stage.parameters.size();
+  const auto name = [&](std::size_t k) { return model.parameters[stage.parameters[k].parameter].name; };
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = i + 1; j < n; ++j)
+      if (std::abs(stage.correlation[i * n + j]) > 0.99)
+        details.push_back(fmt::format(
+            "the readings hardly distinguish {} and {} (correlation {:.3f}): leave one of them out "
+            "of --parameters, or read what distinguishes them",
+            name(i), name(j), stage.correlation[i * n + j]));
+}
+
 [[noreturn]] void refuse_misfit(const CalibrateReport& report, const CalibrationOptions& options) {
   std::vector<std::string> details;
   bool larger = false;
@@ -402,8 +414,12 @@ void calibrate_command(const CalibrateRequest& request) {
     if (!stage.failure.empty()) {
       std::vector<std::string> details = stage.open;
       details.push_back(stage.open.empty() ? "the best point found is shown; it may not be the right one"
-                                           : "tellegen check --estimate tells what can be known");
-      add_likely_reasons(report, options, std::numeric_limits<double>::infinity(), details);
+                                           : "tellegen check --estimate shows what can be known");
+      // A search that does not end in a fit that is good goes along a valley: nothing is wrong with the data.
+      if (stage.misfit.empty())
+        add_valleys(model, stage, details);
+      else
+        add_likely_reasons(report, options, std::numeric_limits<double>::infinity(), details);
       throw StudyError(request.file, stage.failure, details);
     }
   if (!request.anyway && !result.consistent()) refuse_misfit(report, options);
@@ -424,7 +440,8 @@ void add_calibrate(CLI::App& command) {
   add_record_option(command, r.source);
   add_response_options(command, r.responses);
   const char* what = "What to find (over the model's [calibrate])";
-  command.add_option("--parameters", r.parameters, "numbers to find: R_1,r2.R; all [unknowns] if not given")
+  command
+      .add_option("--parameters", r.parameters, "parameters to find: R_1,r2.R; all [unknowns] if not given")
       ->type_name("LIST")
       ->group(what);
   command.add_option("--sensors", r.sensors, "sensors that are used; all that the data have if not given")
@@ -443,7 +460,7 @@ void add_calibrate(CLI::App& command) {
   const char* how = "How to search";
   command
       .add_option("--starts", r.starts,
-                  "searches that must agree: one from the model's numbers, the others from anywhere (1)")
+                  "searches that must agree: one from the model's values, the others from anywhere (1)")
       ->type_name("COUNT")
       ->check(not_positive_count)
       ->group(how);
@@ -457,7 +474,7 @@ void add_calibrate(CLI::App& command) {
       ->group(how);
   command
       .add_flag("--anyway", r.anyway,
-                "continue where the readings do not tell enough, and take a result that does not fit")
+                "continue where the readings do not determine enough, and take a result that does not fit")
       ->group(how);
   command.add_flag("--prior", r.prior, "starts with a deviation in [unknowns] count as readings")->group(how);
   command
@@ -481,10 +498,10 @@ void add_calibrate(CLI::App& command) {
       ->group(integration);
   command.add_flag("--interpret", r.interpret, "do without the system's C compiler")->group(integration);
   const char* where = "Where to write";
-  command.add_option("--output", r.output, "the model file with the numbers found")
+  command.add_option("--output", r.output, "the model file with the parameters found")
       ->type_name("F.toml")
       ->group(where);
-  command.add_option("--plot", r.plot, "the numbers and the cost over the iterations")
+  command.add_option("--plot", r.plot, "the parameters and the cost over the iterations")
       ->type_name("F.svg|F.png")
       ->group(where);
   r.json_option =

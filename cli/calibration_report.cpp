@@ -121,8 +121,8 @@ class CalibrationPage {
       }
     }
     map.y = map.x;
-    map.caption = pairs.empty() ? "No two of them are hard to tell apart: none is beyond 0.95."
-                                : "Hard to tell apart: " + pairs + ".";
+    map.caption = pairs.empty() ? "No two of them are hard to distinguish: none is beyond 0.95."
+                                : "Hard to distinguish: " + pairs + ".";
     return to_html(map);
   }
 

@@ -232,7 +232,7 @@ void place(const Model& model, const EstimateCheckRequest& request, PlacementOpt
   const Placement placement = place_sensors(model, options);
   const std::string& unit = options.target.unit;
   const auto told_deviation = [&](double si) {
-    return std::isfinite(si) ? brief_number(difference_in_unit(si, unit), 4) : std::string("not told");
+    return std::isfinite(si) ? brief_number(difference_in_unit(si, unit), 4) : std::string("not known");
   };
   if (request.json) {
     const auto number = [&](double si) {
@@ -273,7 +273,7 @@ void place(const Model& model, const EstimateCheckRequest& request, PlacementOpt
   }
   if (!std::isfinite(placement.best.at(0).deviation))
     throw StudyError(request.file,
-                     fmt::format("no {} of these sensors tell {}", options.count, options.target.name),
+                     fmt::format("no {} of these sensors determine {}", options.count, options.target.name),
                      {"place more, or name other candidates"});
 }
 
@@ -283,7 +283,7 @@ void add_estimate_check_options(CLI::App& command, EstimateCheckRequest& r) {
   const char* group = "What can be known";
   command
       .add_flag("--estimate", r.on,
-                "which unknowns the sensors tell in the model's run, how well, and which only together")
+                "which unknowns the sensors determine in the model's run, how well, and which only together")
       ->group(group);
   command.add_option("--sensors", r.sensors, "of the model; those of [estimate] if not given")
       ->type_name("LIST")
@@ -314,14 +314,14 @@ void add_estimate_check_options(CLI::App& command, EstimateCheckRequest& r) {
                   "sensors that are there already, with --place-sensors; all: those of [sensors]")
       ->type_name("LIST|all")
       ->group(group);
-  command.add_option("--target", r.target, "what they are to tell: a variable that cannot be measured")
+  command.add_option("--target", r.target, "what they are to determine: a variable that cannot be measured")
       ->type_name("VARIABLE")
       ->group(group);
   command.add_option("--noise", r.noise, "standard deviation of a reading where the model says none")
       ->type_name("QUANTITY")
       ->group(group);
   add_data_options(command, r.source,
-                   "what this very record can tell: its inputs, its times, the readings that are there")
+                   "what this very record can determine: its inputs, its times, the readings that are there")
       ->group(group);
 }
 

@@ -123,7 +123,7 @@ std::vector<Record> read_more_records(std::string_view command, const DataReques
     }
     if (own.sensors.empty())
       throw command_fault(command, "T603", fmt::format("--record: '{}' has no reading of a sensor", file),
-                          {"tellegen data FILE --model MODEL tells what it has"});
+                          {"tellegen data FILE --model MODEL shows what it has"});
     records.push_back(read_record(model, data, own));
   }
   if (records.empty()) return records;

@@ -53,7 +53,7 @@ std::vector<int> sought(Model& model, const std::string& list) {
                         "T145",
                         fmt::format("'{}' is a variable of [experiment] and an unknown at the same time",
                                     model.parameters[v.parameter].name),
-                        {"an experiment's own numbers are chosen, and so they are known"}});
+                        {"an experiment's own parameters are chosen, and so they are known"}});
   return found;
 }
 
@@ -175,7 +175,7 @@ void design(const ExperimentRequest& request) {
     throw StudyError(request.file, "no experiment within the bounds keeps every constraint",
                      {"shown is the one that breaks them least; widen the bounds or the limits"});
   if (!good)
-    throw StudyError(request.file, "no experiment within the bounds tells every unknown",
+    throw StudyError(request.file, "no experiment within the bounds determines every unknown",
                      report.result.known.sentences(false));
 }
 
@@ -187,7 +187,8 @@ void add_design_experiment(CLI::App& command) {
   add_study_options(command, r);
   const char* what = "What to study";
   command
-      .add_option("--parameters", r.parameters, "numbers that are to be known: all [unknowns] if not given")
+      .add_option("--parameters", r.parameters,
+                  "parameters that are to be known: all [unknowns] if not given")
       ->type_name("LIST")
       ->group(what);
   command.add_option("--sensors", r.sensors, "sensors that are read: all if not given")
@@ -201,7 +202,7 @@ void add_design_experiment(CLI::App& command) {
       ->type_name("COUNT")
       ->check(not_positive_count)
       ->group("How to search");
-  command.add_option("--output", r.output, "the model file with the numbers found")
+  command.add_option("--output", r.output, "the model file with the parameters found")
       ->type_name("F.toml")
       ->group("Where to write");
   command.callback([request] {

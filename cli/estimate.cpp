@@ -271,7 +271,7 @@ void tell(const EstimateRequest& request, const Model& model, const Record& reco
     std::vector<std::string> details = complaints(e);
     if (!kept.empty()) details.push_back(fmt::format("what was estimated until then is in {}", kept));
     details.push_back(
-        "the model or its noise does not explain the readings; check --estimate tells what can be known");
+        "the model or its noise does not explain the readings; check --estimate shows what can be known");
     throw StudyError(request.file, e.failure, details);
   }
   if (const std::vector<std::string> wrong = complaints(e); !wrong.empty() && !request.anyway) {
@@ -503,7 +503,8 @@ void add_estimate(CLI::App& command) {
   const char* what = "What to estimate (over the model's [estimate])";
   command.add_option("--estimator", r.estimator, list)->type_name("NAME")->group(what);
   command.add_option("--sensors", r.sensors, "sensors that are used")->type_name("LIST")->group(what);
-  command.add_option("--unknowns", r.unknowns, "numbers that are estimated beside the states; none: no one")
+  command
+      .add_option("--unknowns", r.unknowns, "parameters that are estimated beside the states; none: no one")
       ->type_name("LIST")
       ->group(what);
   command.add_option("--inputs", r.inputs, "inputs and parameters that the data give")
@@ -517,9 +518,10 @@ void add_estimate(CLI::App& command) {
       .add_flag("--smooth", r.smooth, "go back through the record: what each state was, with all readings")
       ->group(what);
   command
-      .add_flag("--anyway", r.anyway,
-                "go on where the readings do not tell enough, the filter diverged, or sensors or model are "
-                "inconsistent with the readings")
+      .add_flag(
+          "--anyway", r.anyway,
+          "continue where the readings do not determine enough, the filter diverged, or sensors or model are "
+          "inconsistent with the readings")
       ->group(what);
   command.add_flag("--tune", r.tune, "process noise by maximum likelihood of the innovations")->group(what);
   command

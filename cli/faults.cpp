@@ -117,7 +117,7 @@ WriteError not_written(std::string_view command, const std::exception& error,
 
 ModelError parse_fault(const CLI::App& app, const CLI::ParseError& error) {
   const auto [command, name] = given_command(app);
-  const std::string help = fmt::format("{} --help tells more", name);
+  const std::string help = fmt::format("see {} --help", name);
   // A misspelt option also leaves its value over, and maybe the file missing: say only what came first.
   const std::vector<std::string> left = app.remaining(true);
   for (const std::string& word : left)

@@ -66,7 +66,7 @@ std::vector<int> unknowns_of(Model& model, const IdentifyRequest& request) {
     if (model.unknowns[k].varies == ModelUnknown::Varies::constant) found.push_back(static_cast<int>(k));
   if (found.empty())
     throw command_fault(tellegen_identify, "T611", "nothing is asked for",
-                        {"name the numbers to find: --parameters R1,C1, or [unknowns] in the model file"});
+                        {"name the parameters to find: --parameters R1,C1, or [unknowns] in the model file"});
   return found;
 }
 
@@ -132,7 +132,7 @@ std::vector<std::string> search_lines(const Identification& found) {
     lines.push_back(
         fmt::format("searched over {} values of {}", found.search.regressions, joined(found.poles)));
   if (found.search.starts.size() > 1)
-    lines.push_back(fmt::format("{} different sets of numbers satisfy them best; {} fitted",
+    lines.push_back(fmt::format("{} different sets of parameters satisfy them best; {} fitted",
                                 found.search.starts.size(), found.fitted_costs.size()));
   return lines;
 }
@@ -323,17 +323,17 @@ void refuse(const IdentifyReport& report, const IdentifyOptions& options) {
   details.insert(details.end(), lost.begin(), lost.end());
   if (unknown) {
     details.emplace_back(
-        "readings while these matter would tell: a longer record, more of its rows, less noise; 'tellegen "
+        "readings while these matter would help: a longer record, more of its rows, less noise; 'tellegen "
         "design-experiment' proposes one");
     details.emplace_back("--anyway takes the result as it is");
   } else if (open) {
     details.emplace_back(
-        "state one of them (--set NAME=VALUE) or a convention (--set L_r=L_s), or read what would tell them "
-        "apart");
+        "state one of them (--set NAME=VALUE) or a convention (--set L_r=L_s), or measure what "
+        "distinguishes them");
     if (!lost.empty()) details.emplace_back("record again from the start on, with fewer readings lost");
   } else if (!lost.empty() && !found.good()) {
     details.emplace_back(
-        "too few readings are left to find the numbers and the noise: record again with fewer lost, or give "
+        "too few readings remain to find the parameters and the noise: record again with fewer lost, or give "
         "the noise in [sensors]");
   } else {
     const std::vector<std::string> starts = contradicted_starts(report.model, report.record, found);
@@ -342,7 +342,7 @@ void refuse(const IdentifyReport& report, const IdentifyOptions& options) {
       details.emplace_back(
           "the record does not begin where the model does: record from the start on, or give [initial]; a "
           "steady "
-          "part alone does not tell what changes would");
+          "part alone does not give what changes would");
     else
       add_suspicions(report, options, details);
     details.emplace_back(
@@ -356,7 +356,7 @@ void warn_of_missing_sensors(const Model& model, const Record& record) {
   for (int s : model.estimation.sensors)
     if (std::find(record.sensors.begin(), record.sensors.end(), s) == record.sensors.end())
       fmt::print(stderr,
-                 "warning: no column of the data is sensor '{}'; tellegen data FILE --model MODEL tells what "
+                 "warning: no column of the data is sensor '{}'; tellegen data FILE --model MODEL shows what "
                  "they have\n",
                  model.outputs[s].name);
 }
@@ -411,7 +411,9 @@ void identify_command(const IdentifyRequest& request) {
 void add_identify(CLI::App& command) {
   auto request = std::make_shared<IdentifyRequest>();
   IdentifyRequest& r = *request;
-  command.add_option("FILE", r.file, "model file with [sensors]; its numbers of what is sought are not used")
+  command
+      .add_option("FILE", r.file,
+                  "model file with [sensors]; its values of the parameters to find are not used")
       ->required();
   add_data_options(
       command, r.source,
@@ -421,7 +423,8 @@ void add_identify(CLI::App& command) {
   add_record_option(command, r.source);
   add_response_options(command, r.responses);
   const char* what = "What to find";
-  command.add_option("--parameters", r.parameters, "numbers to find: R_1,r2.R; all [unknowns] if not given")
+  command
+      .add_option("--parameters", r.parameters, "parameters to find: R_1,r2.R; all [unknowns] if not given")
       ->type_name("LIST")
       ->group(what);
   command.add_option("--sensors", r.sensors, "sensors that are used; all that the data have if not given")
@@ -462,7 +465,7 @@ void add_identify(CLI::App& command) {
   const char* where = "Where to write";
   command
       .add_option("--output", r.output,
-                  "the model file with the numbers found; nothing where they are not to be trusted")
+                  "the model file with the parameters found; nothing where they are not to be trusted")
       ->type_name("F.toml")
       ->group(where);
   r.json_option =

@@ -16,8 +16,8 @@ void require_known(const std::string& file, const Model& model, const Record& re
   if (report.all_known) return;
   fmt::print(stderr, "{}\n", report.text());
   std::vector<std::string> reasons = report.reasons();
-  reasons.push_back("--anyway goes on all the same");
-  throw StudyError(file, "the readings do not tell everything that is asked for", reasons);
+  reasons.push_back("--anyway continues all the same");
+  throw StudyError(file, "the readings do not determine everything that is asked for", reasons);
 }
 
 }  // namespace tellegen

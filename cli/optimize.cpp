@@ -433,7 +433,7 @@ void check_request(const OptimizeRequest& request) {
                         {"give another name"});
   if (fs::path(request.file).extension() != ".toml")
     throw command_fault(tellegen_optimize, "T402",
-                        fmt::format("'{}' is no model file to write numbers to", request.file),
+                        fmt::format("'{}' is no model file to write parameters to", request.file),
                         {fmt::format("tellegen convert {} makes one", request.file)});
 }
 
@@ -550,8 +550,7 @@ void add_optimize(CLI::App& command) {
       ->type_name("NAME")
       ->group(search);
   command
-      .add_option("--starts", r.starts,
-                  "searches: one from the model's numbers, the others from anywhere (1)")
+      .add_option("--starts", r.starts, "searches: one from the model's values, the others from anywhere (1)")
       ->type_name("COUNT")
       ->check(not_positive_count)
       ->group(search);
@@ -577,7 +576,7 @@ void add_optimize(CLI::App& command) {
       ->check(CLI::Range(2, 1000))
       ->group(what);
   const char* where = "Where to write";
-  command.add_option("--output", r.output, "the model file with the numbers found")
+  command.add_option("--output", r.output, "the model file with the parameters found")
       ->type_name("F.toml")
       ->group(where);
   command.add_option("--plot", r.plot, "the search, the front or the surface")

@@ -100,7 +100,7 @@ int run_program(std::span<const Command> commands, int count, char** arguments) 
                                     {"TEXT", ""}})
     app.get_formatter()->label(label, said);
   app.footer(
-      "tellegen COMMAND --help tells what a command takes.\n"
+      "tellegen COMMAND --help shows what a command takes.\n"
       "Quantities carry units: 1ms, \"30.47 mK/W\"; a bare number is SI.\n"
       "Exit code: 0 done, 1 the study failed, 2 the input was wrong.\n");
   std::string library;  // for the help; take_library() has read it

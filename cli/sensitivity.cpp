@@ -352,7 +352,7 @@ void add_sensitivity(CLI::App& command) {
   command
       .add_flag("--verify", r.verify,
                 "hold the derivatives of objectives against differences of many steps, over a range of each "
-                "parameter, and against runs at other numbers")
+                "parameter, and against runs at other values")
       ->group(what);
   command.add_option("--output", r.output, "variables and their derivatives over time")
       ->type_name("F.csv|F.h5")

@@ -263,7 +263,7 @@ void run_to_file(const SimulateRequest& request, const EquationSystem& system,
   if (run.interrupted)
     throw StudyError(request.file, fmt::format("interrupted at t = {:.9g} s", run.result.t.back()),
                      {to_file ? fmt::format("what was computed until then: {}", path.string()) : "",
-                      fmt::format("--resume {} goes on from there", request.checkpoint)});
+                      fmt::format("--resume {} continues from there", request.checkpoint)});
   if (!request.checkpoint.empty()) report.written.push_back(request.checkpoint);
   report.summary = std::move(run.result);
   report.streamed_rows = run.rows;
@@ -444,9 +444,9 @@ void add_simulate(CLI::App& command) {
       ->group(how);
   auto* reference = command
                         .add_option("--reference", r.agreement,
-                                    "solution at convergence: bdf3 and tr with shrinking "
-                                    "steps until they agree "
-                                    "to this part of each output's range (1e-7)")
+                                    "reference solution: bdf3 and tr with shrinking steps "
+                                    "until they agree; relative tolerance, of each output's range "
+                                    "(1e-7)")
                         ->type_name("[NUMBER]")
                         ->expected(0, 1)
                         ->check(not_positive)
@@ -507,7 +507,7 @@ void add_simulate(CLI::App& command) {
       ->type_name("TIME")
       ->needs(checkpoint)
       ->group(saved);
-  auto* resume = command.add_option("--resume", r.resume, "go on with the run that was saved there")
+  auto* resume = command.add_option("--resume", r.resume, "continue the run that was saved there")
                      ->type_name("F.run")
                      ->group(saved);
   // Their rows go to a file as they are made; nothing here sees all of them, or has a clock.

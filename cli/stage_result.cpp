@@ -41,7 +41,7 @@ void print_stage_result(const Model& model, const StageResult& stage) {
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = i + 1; j < n; ++j)
       if (std::abs(stage.correlation[i * n + j]) > 0.9)
-        fmt::print("{} and {} are hard to tell apart: correlation {:.3f}\n",
+        fmt::print("{} and {} are hard to distinguish: correlation {:.3f}\n",
                    model.parameters[stage.parameters[i].parameter].name,
                    model.parameters[stage.parameters[j].parameter].name, stage.correlation[i * n + j]);
   TextTable sensors{{"sensor", "unit", "readings", "missing", "mean", "rms", "rms/noise", "white"}, {}};

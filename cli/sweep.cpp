@@ -263,7 +263,7 @@ void run(const SweepPlan& plan, const std::vector<std::size_t>& pending, Journal
   try {
     run_samples(pending, plan.report.jobs, loop);
   } catch (const std::runtime_error& error) {  // the journal cannot be written: no space
-    throw not_written(tellegen_sweep, error, {"what is done is kept: the same command goes on from there"});
+    throw not_written(tellegen_sweep, error, {"what is done is kept: the same command continues from there"});
   }
 }
 
@@ -379,7 +379,7 @@ void sweep_on(Ranks& ranks, const SweepRequest& request) {
   if (ranks.size() > 1) journal = std::make_unique<Journal>(plan.journal, plan.study, all.entries);
   if (all.entries.size() != plan.report.samples.rows())
     throw StudyError(request.file, "the journal lacks samples that were done",
-                     {"the ranks must share the folder of --output", "the same command goes on from here"});
+                     {"the ranks must share the folder of --output", "the same command continues from here"});
   write_results(request, all, plan);
   if (plan.report.failed() < plan.report.samples.rows() || (request.wants_json && request.json.empty()))
     print(request, plan.report);
@@ -415,7 +415,7 @@ void add_sweep(CLI::App& command) {
   command
       .add_option("--design", r.design,
                   "grid (every combination), lhs (Latin hypercube), morris (elementary effects) or sobol "
-                  "(parts of the variance)")
+                  "(fractions of the variance)")
       ->type_name("NAME")
       ->group(what);
   command.add_option("--samples", r.samples, "of lhs; of sobol: the rows of its two matrices")
@@ -461,7 +461,7 @@ void add_sweep(CLI::App& command) {
       ->type_name("COUNT")
       ->check(not_positive_count)
       ->group(how);
-  command.add_flag("--resume", r.resume, "go on from the journal (so it is done anyway)")->group(how);
+  command.add_flag("--resume", r.resume, "continue from the journal (the default)")->group(how);
   command.add_flag("--restart", r.restart, "discard the journal of an interrupted run")->group(how);
 
   const char* where = "Where to write";

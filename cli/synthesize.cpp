@@ -233,7 +233,7 @@ void add_synthesize(CLI::App& command) {
   SynthesizeRequest& r = *request;
   command.add_option("FILE", r.file, "model file with [sensors]")->required();
   const char* what = "What goes wrong on the way (to each sensor by itself)";
-  command.add_option("--seed", r.seed, "of all random numbers (1); the same seed gives the same file")
+  command.add_option("--seed", r.seed, "of the random generator (1); the same seed gives the same file")
       ->type_name("NUMBER")
       ->check(CLI::NonNegativeNumber)
       ->group(what);
@@ -246,7 +246,7 @@ void add_synthesize(CLI::App& command) {
       ->group(what);
   command
       .add_option("--outliers", r.outliers,
-                  "readings that are off, by 20 times the noise or as told: 0.01:30")
+                  "readings that are off, by 20 times the noise or as given: 0.01:30")
       ->type_name("PROBABILITY[:SIZE]")
       ->group(what);
   command.add_option("--late", r.late, "readings that arrive later, by up to: 0.1:5ms")

@@ -78,7 +78,7 @@ void add_calibration_report_options(CLI::App& command, TwinReportRequest& r) {
       ->type_name("F.html")
       ->group(group);
   command.add_option("--title", r.title, "of the report")->type_name("TEXT")->group(group);
-  command.add_option("--truth", r.truth, "model file with the numbers that are true; for the report")
+  command.add_option("--truth", r.truth, "model file with the true parameters; for the report")
       ->type_name("F.toml")
       ->group(group);
 }

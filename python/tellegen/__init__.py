@@ -392,7 +392,7 @@ class Twin:
         return self._raw.forecast(rows, _si(horizon))
 
     def checkpoint(self):
-        """Bytes from which restore() goes on to the last bit."""
+        """Bytes from which restore() continues to the last bit."""
         return self._raw.checkpoint()
 
     def restore(self, data):

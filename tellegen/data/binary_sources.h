@@ -1,6 +1,8 @@
 // Tables of formats that are not text.
 #pragma once
 
+#include <string_view>
+
 #include "tellegen/data/table_source.h"
 
 namespace tellegen {
@@ -11,6 +13,9 @@ std::unique_ptr<TableSource> open_hdf5(const std::filesystem::path& file, const 
 
 // MATLAB 5 to 7: vectors of one length, columns of matrices, and what stands in structures.
 std::unique_ptr<TableSource> open_mat(const std::filesystem::path& file, const TableOptions& options);
+// MATLAB 4, which begins with no sign of its own; Octave and Scilab write it too.
+bool is_mat4(std::string_view head);
+std::unique_ptr<TableSource> open_mat4(const std::filesystem::path& file, const TableOptions& options);
 
 // ASAM MDF 4: channels of all groups; groups of different rates are merged by time, with nothing where a
 // group has no sample.

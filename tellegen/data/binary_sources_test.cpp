@@ -84,6 +84,43 @@ std::string doubles(const Values& values) {
   return bytes;
 }
 
+std::string mat4_array(const std::string& name, std::int32_t type, std::int32_t rows, std::int32_t columns,
+                       const std::string& numbers) {
+  std::string bytes;
+  for (std::int32_t n : {type, rows, columns, 0, static_cast<std::int32_t>(name.size() + 1)})
+    bytes.append(reinterpret_cast<const char*>(&n), sizeof n);
+  return bytes + name + '\0' + numbers;
+}
+
+// As scipy.io.savemat(format="4") and Octave's save -v4 lay them out.
+TEST_F(BinaryTables, matlab_4) {
+  const std::string shorts("\x0a\x00\xf6\xff\x1e\x00", 6);
+  const std::string bytes = mat4_array("t", 0, 1, 3, doubles({0, 0.5, 1})) +
+                            mat4_array("note", 51, 1, 2, "ok") + mat4_array("P", 30, 3, 1, shorts) +
+                            mat4_array("M", 0, 3, 2, doubles({1, 2, 3, 4, 5, 6}));
+  const auto table = open_table(put("old.mat", bytes), {});
+  ASSERT_EQ(table->columns().size(), 4u) << table->description();
+  EXPECT_EQ(table->columns()[1].name, "P");
+  EXPECT_EQ(table->columns()[3].name, "M(:,2)");
+  EXPECT_EQ(table->time_column(), 0);
+  EXPECT_EQ(column(*open_table(put("old.mat", bytes), {}), "P"), (Values{10, -10, 30}));
+  EXPECT_EQ(column(*table, "M(:,2)"), (Values{4, 5, 6}));
+  for (std::size_t size : {bytes.size() - 3, bytes.size() - 40, std::size_t{30}})
+    EXPECT_THROW(open_table(put("cut.mat", bytes.substr(0, size)), {}), TableError) << size;
+  EXPECT_THROW(open_table(put("huge.mat", mat4_array("t", 0, 1 << 30, 1 << 30, doubles({1}))), {}),
+               TableError);
+}
+
+TEST_F(BinaryTables, what_is_no_text_is_one_fault) {
+  try {
+    open_table(put("log.bin", std::string("REC1\0\0\0\0\x07\0\0\0", 12) + doubles({0, 1, 2, 3})), {});
+    FAIL();
+  } catch (const TableError& error) {
+    ASSERT_EQ(error.faults().size(), 1u);
+    EXPECT_EQ(error.faults()[0].code, "T180");
+  }
+}
+
 TEST_F(BinaryTables, matlab_vectors_matrices_and_structures) {
   std::string head = "MATLAB 5.0 MAT-file, made by a test";
   head.resize(124, ' ');

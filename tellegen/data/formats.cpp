@@ -108,6 +108,11 @@ std::unique_ptr<TableSource> open_table(const fs::path& file, const TableOptions
       return format.open(file, options);
     }
   }
+  if (is_mat4(head)) return open_mat4(file, options);
+  // No text has two bytes of zero for a sign.
+  for (std::size_t k = 0; type == fs::file_type::regular && k + 1 < head.size(); k += 2)
+    if (head[k] == '\0' && head[k + 1] == '\0')
+      throw cannot_read(file, "it is no text, and no file of HDF5, MATLAB or MDF 4: export it as CSV");
   return open_csv(file, options);
 }
 

@@ -216,7 +216,7 @@ std::string c_header(const CModel& m) {
       "void {0}_init({0}_state* s, {0}_outputs* y);\n"
       "/* One step, or several; the outputs after the last. 0, or 1 where Newton's iteration did not "
       "converge:\n"
-      "   go on from a state that was saved, or with shorter steps.{2} */\n"
+      "   continue from a saved state, or with shorter steps.{2} */\n"
       "int {0}_step({0}_state* s{1}, {0}_outputs* y);\n"
       "int {0}_run({0}_state* s{1}, long steps, {0}_outputs* y);\n"
       "double {0}_time(const {0}_state* s);\n",

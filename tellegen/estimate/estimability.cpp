@@ -110,14 +110,15 @@ std::string EstimabilityReport::text() const {
     say(*parameters);
   }
   if (states) {
-    text += "\nas it goes on, the start unknown:\n\n";
+    text += "\nas the run continues, the start unknown:\n\n";
     say(states->knowledge);
     for (double left : states->left)
       if (left >= 0.999)
-        text += "what is not told of the states stays: the model does not forget it\n";
+        text += "what the readings do not determine of the states stays: the model does not forget it\n";
       else
-        text += fmt::format("what is not told of the states fades: {} of it is left after {:g} s\n",
-                            left < 1e-6 ? "nothing" : per_cent(left), states->seconds);
+        text += fmt::format(
+            "what the readings do not determine of the states fades: {} of it remains after {:g} s\n",
+            left < 1e-6 ? "nothing" : per_cent(left), states->seconds);
   }
   if (arrival) {
     text += fmt::format("\nwhere readings get lost, {} ({} sensors, {} states):\n\n", arrival->estimator,

@@ -166,6 +166,29 @@ TEST(Estimability, a_sensor_without_noise_is_refused) {
   }
 }
 
+// Bursts of 5 ms in a record whose usual interval is 2 s: they say what they say at their own times, as on a
+// grid of 5 ms where nothing else was read.
+TEST(Estimability, irregular_readings_count_at_their_own_times) {
+  const Model model = rc_model();
+  const auto wanted = parameters_called(model, {"C1", "C2", "R3"});
+  Record grid = planned_record({0, 2}, 0.0, 40.0, 5e-3);
+  grid.readings.assign(static_cast<std::size_t>(grid.steps) * 2, std::nan(""));
+  Record own = grid;
+  own.readings.clear();
+  own.step = 2.0;
+  for (std::int64_t row = 0; row < grid.steps; ++row) {
+    if (row % 400 != 0 && row > 40) continue;
+    for (std::size_t s : {0u, 1u}) grid.readings[static_cast<std::size_t>(row) * 2 + s] = 300.0;
+    own.clock.push_back(grid.time(row));
+    own.readings.insert(own.readings.end(), {300.0, 300.0});
+  }
+  own.steps = static_cast<std::int64_t>(own.clock.size());
+  const Knowledge on_grid = parameter_knowledge(model, grid, wanted, 1.0),
+                  at_own = parameter_knowledge(model, own, wanted, 1.0);
+  for (std::size_t k = 0; k < wanted.size(); ++k)
+    EXPECT_NEAR(at_own.deviation[k], on_grid.deviation[k], 0.01 * on_grid.deviation[k]) << k;
+}
+
 TEST(Estimability, long_records_are_looked_at_less_often_with_the_same_weight) {
   const ReadingTimes times = reading_times(planned_record({0}, 0.0, 100.0, 1e-3));
   EXPECT_LE(times.steps, 20'001);

@@ -29,12 +29,14 @@ Filter::Filter(TwinModel& model, const FilterOptions& options, bool dense)
 }
 
 bool Filter::predict_over(double t, double length, const double* u, const double* du, Matrix* phi) {
-  const double longest = options_.step;
-  const double parts = model_.constant_slopes() ? 1.0 : std::max(1.0, std::ceil(length / longest - 1e-6));
+  const double parts = whole_lengths() ? 1.0 : std::max(1.0, std::ceil(length / options_.step - 1e-6));
   set_length(length / parts);
+  if (whole_lengths() && !spread_over(t, u, du)) return false;
   inputs_.assign(u, u + model_.inputs());
   for (double part = 0.0; part < parts; ++part) {
     const double done = part / parts * length;
+    renews_ = part + 1.0 == parts;
+    for (long k : fresh_) noise_[k] = renews_ ? q_[k] : 0.0;
     for (std::size_t k = 0; k < inputs_.size(); ++k) inputs_[k] = u[k] + du[k] * done;
     if (!predict(t + done, inputs_.data(), du)) return false;
     if (phi) *phi = part == 0.0 ? transition() : Matrix(transition() * *phi);
@@ -46,7 +48,40 @@ void Filter::set_length(double h) {
   if (h != length_) constant_phi_.resize(0, 0);
   length_ = h;
   noise_ = q_ * (h / options_.step);
-  for (long k : fresh_) noise_[k] = q_[k];
+}
+
+// What white noise of the states leaves over the length: the integral of e^(F s) Q e^(F' s), of a short part
+// by one exponential [Van Loan 1978], doubled from there; over long lengths e^(-F s) would overflow.
+bool Filter::spread_over(double t, const double* u, const double* du) {
+  spread_.resize(0, 0);
+  for (long k : fresh_) noise_[k] = 0.0;
+  if (noise_.isZero(0.0)) return true;
+  if (!model_.evaluate(belief_.x, t, u, du, point_)) return false;
+  Matrix f = point_.by_state;
+  for (long k : fresh_) f.row(k).setZero(), f.col(k).setZero();
+  const auto n = f.rows();
+  const double size = f.cwiseAbs().rowwise().sum().maxCoeff() * length_;
+  const int doubled = size > 1.0 ? static_cast<int>(std::ceil(std::log2(size))) : 0;
+  const double part = std::ldexp(1.0, -doubled);
+  Matrix joined = Matrix::Zero(2 * n, 2 * n);
+  joined.topLeftCorner(n, n) = -f * (length_ * part);
+  joined.topRightCorner(n, n) = (noise_ * part).asDiagonal();
+  joined.bottomRightCorner(n, n) = f.transpose() * (length_ * part);
+  const Matrix e = exponential(joined);
+  Matrix phi = e.bottomRightCorner(n, n).transpose();
+  spread_.noalias() = phi * e.topRightCorner(n, n);
+  for (int k = 0; k < doubled; ++k) {
+    spread_ += phi * spread_ * phi.transpose();
+    phi = phi * phi;
+  }
+  spread_ = 0.5 * (spread_ + spread_.transpose()).eval();
+  noise_.setZero();
+  return true;
+}
+
+void Filter::add_noise(Matrix& p) const {
+  if (spread_.size() > 0) p += spread_;
+  p.diagonal() += noise();
 }
 
 void Filter::widen(long state, double variance) {
@@ -126,11 +161,13 @@ bool Filter::flow_of_states(const Vector& x, double t, const double* u, const do
 bool Filter::flow(const Vector& x, double t, const double* u, const double* du, Vector& step, Matrix& phi) {
   if (!flow_of_states(x, t, u, du, step, phi)) return false;
   renew(x, step);
-  for (long k : fresh_) phi.row(k).setZero();
+  if (renews_)
+    for (long k : fresh_) phi.row(k).setZero();
   return true;
 }
 
 void Filter::renew(const Vector& x, Vector& step) const {
+  if (!renews_) return;
   for (long k : fresh_) step[k] = -x[k];
 }
 
@@ -148,7 +185,7 @@ void propagate_fixed(Matrix& p, const Matrix& phi) {
 
 }  // namespace
 
-void propagate(Matrix& p, const Matrix& phi, const Vector& q, Matrix& work) {
+void propagate(Matrix& p, const Matrix& phi, Matrix& work) {
   switch (p.rows()) {
     case 1:
       propagate_fixed<1>(p, phi);
@@ -177,7 +214,6 @@ void propagate(Matrix& p, const Matrix& phi, const Vector& q, Matrix& work) {
     default:
       work.noalias() = phi * p, p.noalias() = work * phi.transpose();
   }
-  p.diagonal() += q;
   for (Eigen::Index j = 0; j < p.cols(); ++j)
     for (Eigen::Index i = 0; i < j; ++i) p(i, j) = p(j, i) = 0.5 * (p(i, j) + p(j, i));
 }
@@ -207,7 +243,8 @@ class ExtendedFilter : public Filter {
     if (!flow(belief_.x, t, u, du, step_, phi_)) return false;
     belief_.x += step_;
     model_.clamp(belief_.x);
-    propagate(belief_.p, phi_, noise(), work_);
+    propagate(belief_.p, phi_, work_);
+    add_noise(belief_.p);
     return belief_.x.allFinite();
   }
 
@@ -260,7 +297,8 @@ class PartialFilter : public Filter {
     if (!flow(belief_.x, t, u, du, step_, phi_)) return false;
     belief_.x += step_;
     model_.clamp(belief_.x);
-    propagate(belief_.p, phi_, noise(), work_);
+    propagate(belief_.p, phi_, work_);
+    add_noise(belief_.p);
     return belief_.x.allFinite();
   }
 

@@ -71,8 +71,9 @@ class Filter {
   virtual bool predict(double t, const double* u, const double* du) = 0;
   virtual bool correct(double t, const double* u, const double* readings, Innovations& out) = 0;
 
-  // From t over any length, in parts no longer than the step; inputs that change (`du`) go on in each. `phi`,
-  // where it is asked for: the transition over all of them.
+  // From t over any length; inputs that change (`du`) continue to. What is linear goes there at once,
+  // exactly; all else in parts no longer than the step. `phi`, where it is asked for: the transition over all
+  // of it.
   bool predict_over(double t, double length, const double* u, const double* du, Matrix* phi = nullptr);
 
   // The model's states (TwinModel::states()), whatever else the estimator carries.
@@ -99,8 +100,11 @@ class Filter {
  protected:
   // Before a prediction of another length than the step; with `any_length`.
   virtual void set_length(double h);
+  // Whether predict() takes any length as it is, and its noise.
+  virtual bool whole_lengths() const { return model_.constant_slopes() && !options_.euler; }
   // Of the prediction to come: q_ belongs to the step.
-  const Vector& noise() const { return length_ == options_.step ? q_ : noise_; }
+  const Vector& noise() const { return options_.any_length ? noise_ : q_; }
+  void add_noise(Matrix& p) const;
   bool refuse(double innovation, double variance) const {
     return options_.gate > 0.0 && innovation * innovation > options_.gate * variance;
   }
@@ -119,9 +123,12 @@ class Filter {
  private:
   bool flow_of_states(const Vector& x, double t, const double* u, const double* du, Vector& step,
                       Matrix& phi);
+  bool spread_over(double t, const double* u, const double* du);
   std::vector<long> fresh_;                   // TwinState::fresh
+  bool renews_ = true;                        // these: the last part of a prediction
   Matrix constant_phi_, by_rate_, by_slope_;  // where the model's slopes are constant
   Vector noise_;
+  Matrix spread_;  // of whole lengths, beside noise_; empty: none
   std::vector<double> inputs_;
 };
 
@@ -147,8 +154,8 @@ std::unique_ptr<Filter> unscented_filter(TwinModel& model, const FilterOptions& 
 std::unique_ptr<Filter> perfect_filter(TwinModel& model, const FilterOptions& options);
 std::unique_ptr<Filter> steady_filter(TwinModel& model, const FilterOptions& options);
 
-// P = Phi P Phi' + diag(q), symmetric.
-void propagate(Matrix& p, const Matrix& phi, const Vector& q, Matrix& work);
+// P = Phi P Phi', symmetric.
+void propagate(Matrix& p, const Matrix& phi, Matrix& work);
 
 // One reading without a partner: P = (I - k h) P (I - k h)' + k r k'. `h` is a row.
 void joseph_update(Belief& belief, const Eigen::Ref<const Vector>& h, double innovation,

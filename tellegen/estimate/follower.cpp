@@ -4,19 +4,17 @@
 
 namespace tellegen {
 
-Follower::Follower(TwinModel& twin, const ReadingTimes& times, double step) : twin_(twin), times_(times) {
-  substeps_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(times.step / step - 1e-9)));
-  h_ = times.step / static_cast<double>(substeps_);
-}
+Follower::Follower(TwinModel& twin, const ReadingTimes& times, double step)
+    : twin_(twin), times_(times), step_limit_(step) {}
 
 std::optional<Followed> Follower::from(const Vector& start) {
   const auto n = start.size();
   Vector x = start;
   Followed result{Matrix::Identity(n, n), start, start, start, {start, {}}};
   InformationRoot information(n);
-  bool factored = false;
+  double factored = 0.0;  // the step
   for (std::int64_t row = 0;; ++row) {
-    const double t = static_cast<double>(row) * times_.step;
+    const double t = times_.time(row);
     if (!twin_.evaluate(x, t, nullptr, nullptr, point_)) return std::nullopt;
     const Matrix slopes = point_.readings_by_state * result.transition;
     for (std::size_t s = 0; s < twin_.sensors(); ++s) {
@@ -26,11 +24,15 @@ std::optional<Followed> Follower::from(const Vector& start) {
     }
     if (!slopes.allFinite()) return std::nullopt;
     if (row + 1 == times_.steps) break;
-    for (std::int64_t k = 0; k < substeps_; ++k) {
+    const double length = times_.clock.empty() ? times_.step : times_.time(row + 1) - t;
+    const auto substeps =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(length / step_limit_ - 1e-9)));
+    h_ = length / static_cast<double>(substeps);
+    for (std::int64_t k = 0; k < substeps; ++k) {
       if (k > 0 && !twin_.evaluate(x, t + h_ * static_cast<double>(k), nullptr, nullptr, point_))
         return std::nullopt;
-      if (!factored || !twin_.constant_slopes()) factor();
-      factored = true;
+      if (factored != h_ || !twin_.constant_slopes()) factor();
+      factored = h_;
       x += pade_.solve(h_ * (point_.rates - z_ * point_.rates / 6.0) +
                        h_ * h_ * (point_.by_time / 2.0 - z_ * point_.by_time / 6.0));
       result.transition = step_ * result.transition;

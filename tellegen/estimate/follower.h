@@ -30,8 +30,7 @@ class Follower {
   void factor();
   TwinModel& twin_;
   const ReadingTimes& times_;
-  std::int64_t substeps_ = 1;
-  double h_ = 0.0;
+  double step_limit_, h_ = 0.0;
   TwinPoint point_;
   Matrix z_, step_;
   Eigen::PartialPivLU<Matrix> pade_;

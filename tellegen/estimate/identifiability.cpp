@@ -28,12 +28,35 @@ std::optional<InformationPoint> information_at(SensorRun& run, const ReadingTime
       for (Eigen::Index p = 0; p < values.size(); ++p)
         row[p] = slopes.slope(r, s, static_cast<std::size_t>(p)) * std::sqrt(weight) / noise[s];
       if (!row.allFinite()) {
-        failure = fmt::format("a slope is not finite at t = {:g} s", static_cast<double>(r) * times.step);
+        failure = fmt::format("a slope is not finite at t = {:g} s", times.time(r));
         return std::nullopt;
       }
       information.add(row);
     }
   return InformationPoint{values, information.root()};
+}
+
+// Of rows that follow each other, the first stands for all.
+ReadingTimes reading_times_of_clock(const Record& record) {
+  const std::int64_t stride = (record.steps + most_rows - 1) / most_rows;
+  const std::size_t width = record.sensors.size();
+  ReadingTimes times;
+  times.step = record.step;
+  if (record.time(0) > 0.0) {
+    times.clock.push_back(0.0);
+    times.weights.assign(width, 0.0);
+  }
+  for (std::int64_t row = 0; row < record.steps; ++row) {
+    if (row % stride == 0) {
+      times.clock.push_back(record.time(row));
+      times.weights.resize(times.weights.size() + width, 0.0);
+    }
+    for (std::size_t s = 0; s < width; ++s)
+      if (record.readings.empty() || std::isfinite(record.reading(row, s)))
+        times.weights[times.weights.size() - width + s] += 1.0;
+  }
+  times.steps = static_cast<std::int64_t>(times.clock.size());
+  return times;
 }
 
 }  // namespace
@@ -50,6 +73,7 @@ Record planned_record(std::vector<int> sensors, double from, double to, double s
 }
 
 ReadingTimes reading_times(const Record& record) {
+  if (!record.clock.empty()) return reading_times_of_clock(record);
   const double end = record.time(std::max<std::int64_t>(0, record.steps - 1));
   const auto all = static_cast<std::int64_t>(std::llround(end / record.step)) + 1;
   const std::int64_t stride = (all + most_rows - 1) / most_rows;
@@ -111,6 +135,7 @@ Knowledge parameter_knowledge(const Model& model, const Record& record, const st
   rows.sensors = record.sensors;
   rows.step = times.step;
   rows.steps = times.steps;
+  rows.clock = times.clock;
   SensorRun run(with_inputs(model, record), rows, parameters, as_the_model_says());
   std::string failure;
   const auto here = information_at(run, times, noise, values, failure);

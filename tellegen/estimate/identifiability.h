@@ -15,11 +15,17 @@ namespace tellegen {
 Record planned_record(std::vector<int> sensors, double from, double to, double step);
 
 // Readings at fewer times, each of them counting as often as it stands for others: where a record is longer
-// than its information needs to be looked at. Times are multiples of the step.
+// than its information needs to be looked at. Times are multiples of the step, or those of the record's
+// clock.
 struct ReadingTimes {
   double step = 0.0;
   std::int64_t steps = 0;       // rows, the first at t = 0
+  std::vector<double> clock;    // when each is, where that is irregular
   std::vector<double> weights;  // [row][sensor]: number of readings; those that are missing do not count
+
+  double time(std::int64_t row) const {
+    return clock.empty() ? step * static_cast<double>(row) : clock[static_cast<std::size_t>(row)];
+  }
 };
 ReadingTimes reading_times(const Record& record);
 

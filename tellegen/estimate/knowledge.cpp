@@ -88,7 +88,7 @@ std::vector<std::string> Knowledge::sentences(bool states) const {
       everywhere = everywhere && c.everywhere;
     }
     said.push_back(fmt::format("{} only as {}{}", listed(parts), listed(known),
-                               everywhere ? "" : ", near the present numbers"));
+                               everywhere ? "" : ", near the present values"));
   }
   for (std::size_t k = 0; k < quantities.size(); ++k) {
     const UnknownQuantity& q = quantities[k];

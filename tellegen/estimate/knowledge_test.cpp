@@ -137,7 +137,7 @@ TEST(Knowledge, a_combination_that_holds_only_here_says_so) {
   // (a + b^2) and nothing else: no coordinate of the list makes it a form.
   const Knowledge k =
       judge_readings({"a", "b"}, {2.0, 3.0}, [](const auto& p) { return vector({p[0] + p[1] * p[1]}); });
-  EXPECT_EQ(k.sentences(), std::vector<std::string>{"a and b only as a + 6 b, near the present numbers"});
+  EXPECT_EQ(k.sentences(), std::vector<std::string>{"a and b only as a + 6 b, near the present values"});
 }
 
 TEST(Knowledge, coefficients_become_whole_numbers_where_they_can) {

@@ -250,6 +250,7 @@ class ModalFilter : public Filter {
     discretise(options_.step);
   }
 
+  bool whole_lengths() const override { return q_.isZero(0.0); }
   void set_length(double h) override {
     if (h != length_) discretise(h);
     Filter::set_length(h);

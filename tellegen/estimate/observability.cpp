@@ -102,7 +102,7 @@ StateKnowledge state_knowledge(const Model& model, const Record& record, const s
     scale[static_cast<Eigen::Index>(k)] = quantities[k].scale;
   StateKnowledge result;
   result.knowledge = judge(quantities, followed->information, elsewhere, limit);
-  result.seconds = times.step * static_cast<double>(times.steps - 1);
+  result.seconds = times.time(times.steps - 1);
   // Of states alone: lost together, or not seen at all.
   const Knowledge& k = result.knowledge;
   const auto follow = [&](const Vector& direction) {

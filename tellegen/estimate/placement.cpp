@@ -89,7 +89,7 @@ Linear linearise(const Model& given, const PlacementOptions& options) {
   if (noise.diagonal().maxCoeff() == 0.0)
     throw ModelError({place,
                       "T616",
-                      "nothing disturbs the model, so in the end any sensor would tell everything",
+                      "nothing disturbs the model, so in the end any sensor would determine everything",
                       {"say in [unknowns] what varies: Q = { walk = \"1 W\", over = \"1 ms\" }",
                        "or in [estimate.states] what disturbs the states: \"*.T\" = { noise = \"0.1 K\" }"}});
   const Matrix rates = size.cwiseInverse().asDiagonal() * point.by_state * size.asDiagonal();

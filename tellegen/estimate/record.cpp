@@ -97,7 +97,7 @@ class RecordReader {
     irregular_ = true;
     if (options_.clock && follows_any_clock(model_)) {
       lay_clock();
-      return interval;
+      return longest_prediction(interval, span);
     }
     if (ticks.tick() > 0.0 && span / ticks.tick() <= most_ticks) return ticks.tick();
     // Too fine, or no decimal: as near as so many steps allow, and how near is said.

@@ -110,6 +110,7 @@ void RecordStream::look_through(const DataSource& source) {
     // Rows that are regular are a whole number of intervals apart, and the interval one of ticks.
     irregular_ = options_.resample == "exact" && step_ > 0.0 && !regular(source, finder);
     own_clock_ = irregular_ && follows_any_clock(model_);
+    if (own_clock_) step_ = longest_prediction(step_, finder.last() - finder.first());
     if (irregular_ && !own_clock_ && tick > 0.0 && part <= most_ticks_a_row) step_ = tick;
     if (irregular_ && !own_clock_ && !(tick > 0.0 && part <= most_ticks_a_row)) {
       step_ /= 16.0;

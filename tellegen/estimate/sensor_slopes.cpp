@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/time_origin.h"
@@ -219,7 +220,8 @@ SensorRun::SensorRun(const Stepped& stepped, std::vector<int> parameters,
     simulation_.step = model.simulation.step.value_or(record.step);
   simulation_.step = std::min(simulation_.step, record.step);
   simulation_.tolerance = std::min(simulation_.tolerance, newton_tolerance);
-  if (!simulation_.method.empty()) {
+  // Of irregular rows a step is what the accuracy asks for, whatever the method.
+  if (!simulation_.method.empty() && (rows_.empty() || simulation_.method.starts_with("adaptive"))) {
     simulation_ = complete_options(model_, simulation_);
     return;
   }
@@ -233,10 +235,10 @@ SensorRun::SensorRun(const Stepped& stepped, std::vector<int> parameters,
 // on, and `adaptive` begins anew; the implicit fixed steps would be of first order.
 void SensorRun::choose_steps(const Record& record) {
   SimulationOptions tried = simulation_;
-  tried.method = "exact";
+  const std::string asked = std::exchange(tried.method, "exact");
   std::vector<double> noise, exact = values(tried);
   const bool jumps = !rows_.empty() || has_jumps(model_, record);  // or the length of a step does
-  simulation_.method = jumps ? "rk4" : "bdf3";
+  simulation_.method = !asked.empty() ? asked : jumps ? "rk4" : "bdf3";
   if (jumps && !exact.empty()) {
     simulation_ = complete_options(model_, tried);
     return;
@@ -430,6 +432,7 @@ SensorSlopes SensorRun::run(std::span<const double> numbers) {
 
 std::string SensorRun::steps_text() const {
   if (rows_.empty()) return fmt::format("{}, steps of {:g} s", method(), step());
+  if (method().starts_with("adaptive")) return std::string(method());
   return fmt::format("{}, {:.0f} step{} from row to row", method(), std::ceil(1.0 / step() - 1e-9),
                      step() < 1.0 ? "s" : "");
 }

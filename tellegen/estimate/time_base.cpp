@@ -104,6 +104,11 @@ std::string TimeBase::irregular() const {
                      seconds_text(shortest), seconds_text(widest));
 }
 
+double longest_prediction(double interval, double span) {
+  constexpr double most = 1e6;  // predictions between rows, in all
+  return std::max(interval, span / most);
+}
+
 std::string seconds_text(double t) {
   if (t >= 1.0 || t == 0.0) return fmt::format("{:.6g} s", t);
   if (t >= 1e-3) return fmt::format("{:.6g} ms", t * 1e3);

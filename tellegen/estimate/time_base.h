@@ -56,6 +56,9 @@ struct TimeBase {
   std::string irregular() const;             // likewise, of rows that are taken at their own times
 };
 
+// Between irregular rows: the usual interval, unless a few bursts make it a millionth of the record or less.
+double longest_prediction(double interval, double span);
+
 std::string seconds_text(double t);  // "1.5 ms"
 
 }  // namespace tellegen

@@ -130,17 +130,36 @@ const Innovations& Twin::innovations() const { return innovations_; }
 
 double Twin::time(std::int64_t row) const {
   if (!options_.any_times) return start_ + options_.step * static_cast<double>(row);
-  return row < oldest() || row > row_ ? start_ : moments_[static_cast<std::size_t>(row - oldest())].t;
+  const auto at =
+      std::find_if(moments_.rbegin(), moments_.rend(), [&](const Moment& m) { return m.row == row; });
+  return at == moments_.rend() ? start_ : at->t;
 }
 
-// The row that belongs to a time; beside all of them -2, which is too late for one that is older.
-std::int64_t Twin::row_of(double t) const {
-  if (row_ < 0) return 0;
-  if (t > moments_.back().t) return row_ + 1;
+// Where among the moments a time is that is not new; one that no row had yet comes between two of them. -1:
+// it is too late.
+std::int64_t Twin::place_of(double t) {
   const auto at = std::lower_bound(moments_.begin(), moments_.end(), t,
                                    [](const Moment& m, double time) { return m.t < time; });
-  return at != moments_.end() && at->t == t ? at->row : -2;
+  const std::int64_t place = at - moments_.begin();
+  if (at != moments_.end() && at->t == t) return place;
+  if (at == moments_.begin() || at == moments_.end() || !goes_back_ || options_.smooth) return -1;
+  const Moment &before = *std::prev(at), &after = *at;
+  Moment between;
+  between.row = -1;
+  between.t = t;
+  between.inputs = before.inputs;
+  for (std::size_t k = 0; k < held_.size(); ++k)
+    if (!held_[k])
+      between.inputs[k] += (after.inputs[k] - before.inputs[k]) * (t - before.t) / (after.t - before.t);
+  between.readings.assign(options_.sensors.size(), no_number);
+  between.counted.assign(options_.sensors.size(), 0);
+  moments_.insert(at, std::move(between));
+  if (again_from_ >= place) ++again_from_;
+  do_again(place - 1);
+  return place;
 }
+
+void Twin::do_again(std::int64_t from) { again_from_ = again_from_ < 0 ? from : std::min(again_from_, from); }
 
 bool Twin::is_over(double t) const {
   return options_.any_times
@@ -177,17 +196,21 @@ Twin::Pushed Twin::push(double t, std::span<const double> readings, std::span<co
   }
   ++counts_.rows;
   const auto row =
-      options_.any_times ? row_of(t) : static_cast<std::int64_t>(std::clamp(nearest, -1e18, 1e18));
+      options_.any_times ? row_ + 1 : static_cast<std::int64_t>(std::clamp(nearest, -1e18, 1e18));
+  const bool newer = options_.any_times ? row_ < 0 || t > moments_.back().t : row > row_;
   checked_.assign(readings.begin(), readings.end());
   if (options_.check)
     for (std::size_t s = 0; s < checked_.size(); ++s) {
       ReadingCheck alone(original_.outputs[options_.sensors[s]]);
-      const ReadingVerdict verdict = (row > row_ ? checks_[s] : alone).see(t, checked_[s]);
+      const ReadingVerdict verdict = (newer ? checks_[s] : alone).see(t, checked_[s]);
       counts_.out_of_range[s] += verdict == ReadingVerdict::out_of_range;
       counts_.stuck[s] += verdict == ReadingVerdict::stuck;
       if (verdict != ReadingVerdict::good) checked_[s] = no_number;
     }
-  if (row <= row_) return push_old(row, checked_);
+  const auto is_read = [](double reading) { return !std::isnan(reading); };
+  if (!newer && options_.any_times && std::none_of(checked_.begin(), checked_.end(), is_read))
+    return Pushed::duplicate;
+  if (!newer) return push_old(options_.any_times ? place_of(t) : row - oldest(), checked_);
   const double passed = row_ < 0 ? 0.0 : std::round((t - time(row_)) / options_.step);
   if (passed > longest_gap) {
     fail(row_, fmt::format("the next row is {:.3g} s later: {:.0f} steps without readings", t - time(row_),
@@ -223,6 +246,12 @@ Twin::Pushed Twin::push(double t, std::span<const double> readings, std::span<co
 
 // Where the oldest is no longer needed, its memory is used again.
 Twin::Moment& Twin::next_moment(std::int64_t row, double t) {
+  // Moments that came in between leave several at once.
+  while (options_.any_times && moments_.size() > 2 && is_over(t) &&
+         moments_[2].t < t - options_.late - close_enough * options_.step) {
+    gone_log_likelihood_ += moments_.front().log_likelihood;
+    moments_.pop_front();
+  }
   if (is_over(t)) {
     gone_log_likelihood_ += moments_.front().log_likelihood;
     moments_.push_back(std::move(moments_.front()));
@@ -309,7 +338,7 @@ bool Twin::correct(Moment& moment, const double* readings, const Innovations* mo
     }
     recent.sum += square;
   }
-  if (options_.corrected) options_.corrected(moment.row, innovations_);
+  if (options_.corrected && moment.row >= 0) options_.corrected(moment.row, innovations_);
   return true;
 }
 
@@ -328,14 +357,15 @@ void Twin::watch(const Moment& moment) {
   }
 }
 
-Twin::Pushed Twin::push_old(std::int64_t row, std::span<const double> readings) {
+Twin::Pushed Twin::push_old(std::int64_t place, std::span<const double> readings) {
+  const auto newest = static_cast<std::int64_t>(moments_.size()) - 1;
   // The newest step may be read in several rows; before it there is a way back, or none.
-  if (row < oldest() || (row < row_ && (!goes_back_ || (!options_.any_times &&
-                                                        row_ - row > static_cast<std::int64_t>(kept_))))) {
+  if (place < 0 || (place < newest && (!goes_back_ || (!options_.any_times &&
+                                                       newest - place > static_cast<std::int64_t>(kept_))))) {
     ++counts_.too_late;
     return Pushed::too_late;
   }
-  Moment& moment = moments_[static_cast<std::size_t>(row - oldest())];
+  Moment& moment = moments_[static_cast<std::size_t>(place)];
   bool any = false;
   new_readings_.assign(readings.size(), no_number);
   for (std::size_t s = 0; s < readings.size(); ++s) {
@@ -349,10 +379,10 @@ Twin::Pushed Twin::push_old(std::int64_t row, std::span<const double> readings) 
   }
   if (!any) return Pushed::duplicate;
   quantities_known_ = false;
-  if (row < row_) ++counts_.late;
+  if (place < newest) ++counts_.late;
   if (goes_back_) {
-    again_from_ = again_from_ < 0 ? row : std::min(again_from_, row);
-    return row < row_ ? Pushed::late : Pushed::taken;
+    do_again(place);
+    return place < newest ? Pushed::late : Pushed::taken;
   }
   const Innovations before = innovations_;
   if (!correct(moment, new_readings_.data(), &before)) return Pushed::failed;
@@ -364,9 +394,9 @@ Twin::Pushed Twin::push_old(std::int64_t row, std::span<const double> readings) 
 bool Twin::catch_up() {
   if (again_from_ < 0) return failure_.empty();
   const std::int64_t from = std::exchange(again_from_, -1);
-  for (auto k = static_cast<std::size_t>(from - oldest()); k < moments_.size(); ++k) {
+  for (auto k = static_cast<std::size_t>(from); k < moments_.size(); ++k) {
     Moment& moment = moments_[k];
-    if (moment.row == from) {
+    if (k == static_cast<std::size_t>(from)) {
       filter_->restore(moment.belief);
       plant_->set_algebraic(moment.algebraic);
     } else {

@@ -140,10 +140,11 @@ class Twin {
   void build(const Model& model);
   void begin();
   void keep(class Checkpoint& parts);
-  std::int64_t row_of(double t) const;
+  std::int64_t place_of(double t);
+  void do_again(std::int64_t from);
   std::int64_t oldest() const { return row_ + 1 - static_cast<std::int64_t>(moments_.size()); }
   bool is_over(double t) const;  // what came then, for late readings
-  Pushed push_old(std::int64_t row, std::span<const double> readings);
+  Pushed push_old(std::int64_t place, std::span<const double> readings);
   bool step_to(std::int64_t row);
   Moment& next_moment(std::int64_t row, double t);
   bool advance(double t, double length, const double* inputs, Matrix* transition = nullptr);  // at rates_
@@ -169,7 +170,7 @@ class Twin {
   double start_ = 0.0;
   std::int64_t row_ = -1;
   std::deque<Moment> moments_;
-  std::int64_t again_from_ = -1;      // late readings came: what follows from this step on
+  std::int64_t again_from_ = -1;      // late readings came: what follows from this of the moments on
   double gone_log_likelihood_ = 0.0;  // of steps before those that are kept
   std::vector<ReadingCheck> checks_;
   // Squares of the last innovations of each sensor over their variances, for the divergence test.

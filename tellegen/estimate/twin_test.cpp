@@ -87,6 +87,46 @@ TEST(Twin, rows_at_any_times_are_those_of_a_clock_that_ticks) {
   }
 }
 
+// White noise over a gap is what many short steps make of it, however long the gap is beside the model's time
+// constants: a load that walks moves the temperatures with it, and their own noise does not grow for ever.
+TEST(Twin, noise_over_a_gap_is_that_of_the_time_between) {
+  Model model = rc_twin("Q0");
+  for (ModelEstimation::State& s : model.estimation.states) s.noise = 0.3;
+  const Record record = bench(model, 601);
+  for (const char* estimator : {"kf", "pkf", "ukf"}) {
+    FollowOptions any = options_for(model, estimator), every = any;
+    any.any_times = true;
+    every.step = 1e-3;  // beside a shortest time constant of 0.12 s
+    Twin a(model, every), b(model, any);
+    for (std::int64_t row : {0, 1, 2, 3, 300, 301, 600}) {
+      a.push(record.time(row), row_of(record, row), {});
+      b.push(record.time(row), row_of(record, row), {});
+      const Twin::Quantities x = a.quantities(), y = b.quantities();
+      for (Eigen::Index k = 0; k < x.mean.size(); ++k) {
+        EXPECT_NEAR(y.deviation[k], x.deviation[k], 0.01 * x.deviation[k])
+            << estimator << " " << row << " " << k;
+        EXPECT_NEAR(y.mean[k], x.mean[k], 0.05 * x.deviation[k]) << estimator << " " << row << " " << k;
+      }
+    }
+  }
+}
+
+// Forward Euler would not be stable over the whole of a gap.
+TEST(Twin, at_any_times_euler_takes_no_longer_steps) {
+  Model model = rc_twin("Q0");
+  const Record record = bench(model, 1001);
+  FollowOptions any = options_for(model, "ekf"), every = any;
+  any.euler = every.euler = any.any_times = true;
+  Twin a(model, every), b(model, any);
+  for (std::int64_t row : {0, 1, 1000}) {
+    a.push(record.time(row), row_of(record, row), {});
+    b.push(record.time(row), row_of(record, row), {});
+  }
+  const Twin::Quantities &x = a.quantities(), &y = b.quantities();
+  for (Eigen::Index k = 0; k < x.mean.size(); ++k)
+    EXPECT_NEAR(y.mean[k], x.mean[k], 1e-6 * (1 + std::abs(x.mean[k])));
+}
+
 TEST(Twin, at_any_times_late_readings_are_put_in_and_a_restored_twin_goes_on) {
   const Model model = rc_twin("C1");
   const Record record = bench(model, 100);
@@ -112,10 +152,40 @@ TEST(Twin, at_any_times_late_readings_are_put_in_and_a_restored_twin_goes_on) {
   expect_same(in_time, late, "late");
   expect_same(late, restored, "restored");
   EXPECT_EQ(late.push(record.time(17), row_of(record, 17), {}), Twin::Pushed::too_late);
-  EXPECT_EQ(late.push(0.3333, row_of(record, 17), {}), Twin::Pushed::too_late);  // no row was there
+  EXPECT_EQ(late.push(0.3333, row_of(record, 17), {}), Twin::Pushed::too_late);
   FollowOptions steady = options_for(model, "steady");
   steady.any_times = true;
   EXPECT_THROW(Twin(model, steady), ModelError);
+}
+
+// A sensor that reports later than the other, at times of its own.
+TEST(Twin, late_readings_at_times_of_their_own_come_in_between) {
+  const Model model = rc_twin("C1");
+  const Record record = bench(model, 200);
+  FollowOptions options = options_for(model, "ekf", 0.5);
+  options.any_times = true;
+  Twin in_time(model, options), late(model, options);
+  const auto read = [&](std::int64_t row, std::size_t sensor) {
+    std::array both{nothing, nothing};
+    both[sensor] = row_of(record, row)[sensor];
+    return both;
+  };
+  for (std::int64_t row = 0; row < 199; ++row) in_time.push(record.time(row), read(row, row % 7 == 3), {});
+  for (std::int64_t row = 0; row < 239; ++row) {
+    if (row < 199 && row % 7 != 3) late.push(record.time(row), read(row, 0), {});
+    const std::int64_t before = row - 40;
+    if (before % 7 != 3) continue;
+    const Twin::Pushed what = late.push(record.time(before), read(before, 1), {});
+    EXPECT_EQ(what, Twin::Pushed::late) << before;
+  }
+  EXPECT_EQ(late.counts().late, 28);
+  EXPECT_EQ(late.counts().too_late, 0);
+  const Twin::Quantities &x = in_time.quantities(), &y = late.quantities();
+  for (Eigen::Index k = 0; k < x.mean.size(); ++k) {
+    EXPECT_NEAR(x.mean[k], y.mean[k], 1e-9 * (1 + std::abs(x.mean[k]))) << k;
+    EXPECT_NEAR(x.deviation[k], y.deviation[k], 1e-9 * (1 + x.deviation[k])) << k;
+  }
+  EXPECT_NEAR(in_time.log_likelihood(), late.log_likelihood(), 1e-6);
 }
 
 struct Case {

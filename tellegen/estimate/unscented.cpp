@@ -43,7 +43,7 @@ class UnscentedFilter : public Filter {
       next_ = points_.col(k) - belief_.x;
       for (Eigen::Index j = 0; j < n; ++j) belief_.p.col(j) += (weight(k) * next_[j]) * next_;
     }
-    belief_.p.diagonal() += noise();
+    add_noise(belief_.p);
     model_.clamp(belief_.x);
     return belief_.x.allFinite();
   }

@@ -197,7 +197,7 @@ class Identifier {
       }
     }
     if (!result_.fit.stages.empty()) return;
-    result_.failure = "no numbers that the model can run with satisfy the relations between the readings";
+    result_.failure = "no parameters that the model can run with satisfy the relations between the readings";
     if (refused) result_.failure += ": " + refused->faults().front().message;
     result_.quality = std::numeric_limits<double>::infinity();
   }

@@ -159,6 +159,8 @@ std::optional<CsvColumn> CsvHeader::find(std::string_view name, const Wanted& wa
         }
     }
   }
+  if (found.empty() && wrong.empty())
+    if (const auto column = behind_path(name)) return at(*column, wanted);
   missing_ = found.empty() && wrong.empty();
   if (found.size() > 1) {
     faults_.add(place_, "T591", fmt::format("two columns for {}", what),
@@ -178,6 +180,20 @@ std::optional<CsvColumn> CsvHeader::find(std::string_view name, const Wanted& wa
   auto column = checked(std::move(found.front()), wanted);
   if (column && (cell.text != name || cell.square)) note(cell, text, cell.unit && *cell.unit == text, wanted);
   return column;
+}
+
+// "T_h" of "log.T_h" or "run/bench/T_h", as structures and groups call their members, where it is the only
+// one.
+std::optional<std::size_t> CsvHeader::behind_path(std::string_view name) const {
+  std::optional<std::size_t> found;
+  for (std::size_t k = 0; k < cells_.size(); ++k) {
+    const std::string& path = cells_[k].name;
+    const std::size_t cut = path.find_last_of("/.");
+    if (cut == std::string::npos || std::string_view(path).substr(cut + 1) != name) continue;
+    if (found) return std::nullopt;
+    found = k;
+  }
+  return found;
 }
 
 std::optional<CsvColumn> CsvHeader::find_text(std::string_view text, const Wanted& wanted) {

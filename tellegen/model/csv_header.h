@@ -68,6 +68,7 @@ class CsvHeader {
   std::optional<CsvColumn> named(const ColumnName& entry, const Wanted& wanted);
   std::vector<std::size_t> matches(const std::string& column, const Wanted& wanted) const;
   std::optional<CsvColumn> loose(std::size_t column, const Wanted& wanted);
+  std::optional<std::size_t> behind_path(std::string_view name) const;
   bool fits(const Cell& cell, const Wanted& wanted) const;
   void note(const Cell& cell, const std::string& text, bool bracketed, const Wanted& wanted);
   std::optional<CsvColumn> checked(CsvColumn column, const Wanted& wanted);

@@ -70,6 +70,23 @@ TEST(HeaderUnits, that_the_user_states_count_more) {
   EXPECT_EQ(unit_in("I", "A", {{"X", "I [glork]"}}, "X"), "fault");
 }
 
+TEST(HeaderUnits, members_of_structures_and_groups_are_found_by_their_own_names) {
+  FaultList faults;
+  CsvHeader header({{"run/bench/T_h", "degF", false, ""},
+                    {"log.P", "", false, ""},
+                    {"a.x", "", false, ""},
+                    {"b.x", "", false, ""}},
+                   {}, faults);
+  const auto T = header.find("T_h", {"degC", "degC", "sensor 'T_h'"});
+  ASSERT_TRUE(T);
+  EXPECT_EQ(T->at, 0);
+  EXPECT_NEAR(T->si(50.0), 283.15, 1e-9);
+  EXPECT_EQ(header.find("P", {"W", "W", "input 'P'"})->at, 1);
+  EXPECT_FALSE(header.find("x", {"V", "V", "sensor 'x'"}));  // which of them?
+  EXPECT_TRUE(header.missing());
+  EXPECT_NO_THROW(faults.throw_if_any());
+}
+
 TEST(HeaderUnits, a_column_is_proposed_once_and_only_where_its_unit_fits) {
   FaultList faults;
   CsvHeader header(

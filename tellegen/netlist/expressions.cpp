@@ -316,7 +316,7 @@ class Translator {
     if (const auto number = leading_number(text_.substr(at_))) {
       at_ += number->length;
       if (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])))
-        fail("a number goes on behind its suffix; 2.7k is not written 2k7");
+        fail("digits follow a number's suffix; write 2.7k, not 2k7");
       return number_formula(number->value);
     }
     for (const auto& [open, close] : {std::pair{"(", ")"}, {"{", "}"}, {"[", "]"}})

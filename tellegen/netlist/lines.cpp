@@ -137,7 +137,7 @@ class Reader {
         }
         if (!open)
           throw netlist_fault(place, "T502", "there is no line that this one could continue",
-                              {"a line that begins with '+' goes on with the one before it"});
+                              {"a line that begins with '+' continues the one before it"});
         raw += ' ';
         raw += trimmed(content.substr(content.starts_with('+') ? 1 : 0));
         continue;
