@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "tellegen/program/liveness.h"
 
@@ -274,6 +275,9 @@ std::shared_ptr<const LaneCode> LaneCode::make(const Procedure& procedure, std::
   if (has_large_tables(procedure.program)) return nullptr;
   auto plan = plan_lanes(procedure, entry, std::move(differ));
   if (!plan) return nullptr;
+  // Threads of a study ask for the same code at once: the second finds it in the cache.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
   auto code = compile_c(c_lanes(procedure, *plan, target), interpreting);
   if (!code) return nullptr;
   auto made = std::make_shared<LaneCode>();
