@@ -1,6 +1,6 @@
 // `tellegen benchmark sweep`: a study of many short runs, whole, and killed three times with SIGKILL and
-// resumed. Every sample must be there exactly once, with the same bytes as in the whole study. Then samples side
-// by side in lanes, beside samples one by one and beside a loop over samples by hand.
+// resumed. Every sample must be there exactly once, with the same bytes as in the whole study. Then samples
+// side by side in lanes, beside samples one by one and beside a loop over samples by hand.
 #pragma once
 
 #include <filesystem>

@@ -183,8 +183,9 @@ std::optional<CsvColumn> CsvHeader::find(std::string_view name, const Wanted& wa
 }
 
 // "T_h" of "log.T_h" or "run/bench/T_h", as structures and groups call their members, where it is the only
-// one.
+// one. What is a unit is none: "Ewe/V" is no column V.
 std::optional<std::size_t> CsvHeader::behind_path(std::string_view name) const {
+  if (units().known(name)) return std::nullopt;
   std::optional<std::size_t> found;
   for (std::size_t k = 0; k < cells_.size(); ++k) {
     const std::string& path = cells_[k].name;

@@ -248,7 +248,7 @@ FN V lanes_if(V a, V b, V c) { return lanes_pick(a != 0.0, b, c); }
 FN V lanes_min(V a, V b) { return lanes_pick(a < b, a, b); }
 FN V lanes_max(V a, V b) { return lanes_pick(a > b, a, b); }
 FN V lanes_abs(V a) { return (V)((M)a & 0x7fffffffffffffffLL); }
-/* Below -746 an exponential is 0 in every library: less than half of the smallest number there is. */
+/* Below -746 an exponential is 0: less than half of the smallest number there is. */
 #define LANES_EXPONENTIAL(name, one) \
   FN V name(V a) {                   \
     V r = lanes_splat(0.0);          \
@@ -258,7 +258,7 @@ FN V lanes_abs(V a) { return (V)((M)a & 0x7fffffffffffffffLL); }
         if (some[l]) r[l] = one(a[l]); \
     return r;                        \
   }
-LANES_EXPONENTIAL(lanes_exp, exp)
+LANES_EXPONENTIAL(lanes_exp, tellegen_exp)
 LANES_EXPONENTIAL(lanes_limexp, tellegen_limexp)
 FN V lanes_junction_limit(V u, V p) {
   if (lanes_any((u > 4.0) & (lanes_abs(u - p) > 2.0)))

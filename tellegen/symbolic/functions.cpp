@@ -112,8 +112,8 @@ const Function function_table[] = {
      R"(\operatorname{gauss}\left($1, $2\right))",
      "standard normal deviate: number floor(second) of the sequence with the seed floor(first)"},
     {"delayed", 3, [](Values a, int) { return a[0]; },
-     [](Expr e, int k) { return k == 0 ? number(e, 1.0) : Expr(); }, "($1)",
-     R"(\operatorname{delayed}\left($1, $2\right))",
+     [](Expr e, int k) { return k == 0 ? number(e, 1.0) : Expr(); }, "((void)($2), (void)($3), ($1))",
+     R"(\operatorname{delayed}\left($1, $2, $3\right))",
      "what the first was so long ago as the second says: as the whole `update` of a discrete variable; the "
      "third is one that is "
      "not 0 until the start of a run is known, and 0 then"},
