@@ -175,7 +175,7 @@ std::unique_ptr<SampleRunner> SampleRunners::take(
 
 void SampleRunners::give_back(std::unique_ptr<SampleRunner> runner) {
   const std::lock_guard lock(mutex_);
-  lanes_ = runner->lanes();
+  lanes_ = std::max(lanes_.load(), runner->lanes());  // the others will follow
   free_.push_back(std::move(runner));
 }
 

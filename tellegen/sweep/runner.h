@@ -69,7 +69,7 @@ class SampleRunners {
   // One that is free or, where there is none, a new one; nothing where that cannot be made.
   std::unique_ptr<SampleRunner> take(const std::function<std::unique_ptr<SampleRunner>()>& make);
   void give_back(std::unique_ptr<SampleRunner> runner);
-  int lanes() const { return lanes_; }  // of the runner last given back
+  int lanes() const { return lanes_; }  // the most that a runner has offered
 
  private:
   std::mutex mutex_;
