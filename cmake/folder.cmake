@@ -48,5 +48,7 @@ function(tellegen_folder NAME)
   tellegen_batches(${NAME} 20)
   if(TELLEGEN_TESTS AND TESTS)
     tellegen_test(${NAME}_test SOURCES ${TESTS} LINK ${NAME})
+    set_target_properties(${NAME}_test PROPERTIES UNITY_BUILD "${CMAKE_UNITY_BUILD}")
+    tellegen_batches(${NAME}_test 6)  # each file has a namespace of its own
   endif()
 endfunction()

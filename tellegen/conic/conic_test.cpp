@@ -8,7 +8,7 @@
 #include "tellegen/conic/cones.h"
 
 namespace tellegen {
-namespace {
+namespace conic_test {
 
 const double root2 = std::sqrt(2.0);
 
@@ -347,5 +347,5 @@ TEST(conic, the_same_problem_gives_the_same_bits) {
   EXPECT_EQ(solve(p).x, solve(p).x);
 }
 
-}  // namespace
+}  // namespace conic_test
 }  // namespace tellegen

@@ -11,7 +11,7 @@
 #include "tellegen/data/hdf5_library.h"
 
 namespace tellegen {
-namespace {
+namespace binary_sources_test {
 
 namespace fs = std::filesystem;
 
@@ -352,5 +352,5 @@ TEST_F(BinaryTables, mdf_unsorted) {
   EXPECT_EQ(column(*open_table(file, {}), "y"), (Values{-1, 7, -1}));
 }
 
-}  // namespace
+}  // namespace binary_sources_test
 }  // namespace tellegen

@@ -13,7 +13,7 @@
 #include "tellegen/data/time_text.h"
 
 namespace tellegen {
-namespace {
+namespace csv_source_test {
 
 namespace fs = std::filesystem;
 
@@ -496,5 +496,5 @@ TEST(Csv, shapes_of_makers) {
   EXPECT_EQ(all_of(*grafana)[1], (Values{19.5, 20.5}));
 }
 
-}  // namespace
+}  // namespace csv_source_test
 }  // namespace tellegen

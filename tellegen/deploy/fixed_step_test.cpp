@@ -8,7 +8,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace fixed_step_test {
 
 struct FixedModel {
   explicit FixedModel(const std::string& name, double stop = 0.0)
@@ -129,5 +129,5 @@ TEST(VerilogExport, refuses_what_it_cannot_do) {
   EXPECT_NE(fault_of("slider-crank").find("T422"), std::string::npos);  // a function of two arguments
 }
 
-}  // namespace
+}  // namespace fixed_step_test
 }  // namespace tellegen

@@ -16,7 +16,7 @@
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
-namespace {
+namespace branch_chord_test {
 
 using Names = std::vector<std::string>;
 using Matrix = std::vector<std::vector<int>>;
@@ -343,5 +343,5 @@ TEST(EquationText, the_minimal_form_is_written_with_numbers) {
     EXPECT_TRUE(s.name().find("$") == std::string::npos) << s.name();
 }
 
-}  // namespace
+}  // namespace branch_chord_test
 }  // namespace tellegen

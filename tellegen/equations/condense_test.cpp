@@ -8,7 +8,7 @@
 #include "tellegen/equations/test_text.h"
 
 namespace tellegen {
-namespace {
+namespace condense_test {
 
 // A model of which one component's group is condensed.
 struct Condensed {
@@ -218,5 +218,5 @@ r = { kind = "thermal.resistor", p = "x", n = "datum", R = "2*x.T - 5" }
   EXPECT_TRUE(c.form.iterative());
 }
 
-}  // namespace
+}  // namespace condense_test
 }  // namespace tellegen

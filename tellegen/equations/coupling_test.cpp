@@ -5,7 +5,7 @@
 #include "tellegen/equations/test_text.h"
 
 namespace tellegen {
-namespace {
+namespace coupling_test {
 
 struct Coupled {
   Model model;
@@ -70,5 +70,5 @@ TEST(Coupling, a_resistive_divider_into_an_amplifier_couples_through_its_resisto
   EXPECT_NEAR(r.terms[0].sign, 1.5, 1e-12);
 }
 
-}  // namespace
+}  // namespace coupling_test
 }  // namespace tellegen

@@ -8,7 +8,7 @@
 #include "tellegen/equations/test_text.h"
 
 namespace tellegen {
-namespace {
+namespace minimal_test {
 
 struct Reduced {
   explicit Reduced(Model m)
@@ -144,5 +144,5 @@ j = { kind = "electrical.current_source", p = "datum", n = "b", I = "t" }
             "T213");
 }
 
-}  // namespace
+}  // namespace minimal_test
 }  // namespace tellegen

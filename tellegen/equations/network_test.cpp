@@ -7,7 +7,7 @@
 #include "tellegen/equations/test_text.h"
 
 namespace tellegen {
-namespace {
+namespace network_test {
 
 std::set<std::string> unknowns(const EquationSystem& system, const Network& network) {
   std::set<std::string> names;
@@ -83,5 +83,5 @@ f = { kind = "electrical.current_source", p = "datum", n = "b", I = "3*r.i" }
   EXPECT_EQ(unknowns(system, network), (std::set<std::string>{"a.v", "b.v", "e.i", "r.i"}));
 }
 
-}  // namespace
+}  // namespace network_test
 }  // namespace tellegen

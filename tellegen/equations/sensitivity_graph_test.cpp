@@ -6,7 +6,7 @@
 #include "tellegen/equations/test_text.h"
 
 namespace tellegen {
-namespace {
+namespace sensitivity_graph_test {
 
 using Parameters = std::vector<std::string>;
 
@@ -81,5 +81,5 @@ TEST(SensitivityGraph, an_unknown_parameter_is_refused_with_the_nearest) {
   EXPECT_NE(fault_of(model, {"R1", "R1"}).find("twice"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace sensitivity_graph_test
 }  // namespace tellegen

@@ -8,7 +8,7 @@
 #include "tellegen/equations/test_text.h"
 
 namespace tellegen {
-namespace {
+namespace storage_test {
 
 struct Analysed {
   explicit Analysed(std::string_view text)
@@ -114,5 +114,5 @@ TEST(Storage, independent_storage_is_all_states) {
   EXPECT_EQ(analyse_storage(system).state_count(), 4);
 }
 
-}  // namespace
+}  // namespace storage_test
 }  // namespace tellegen

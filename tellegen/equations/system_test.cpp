@@ -9,7 +9,7 @@
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
-namespace {
+namespace system_test {
 
 const Group& group_of(const EquationSystem& system, const std::string& component) {
   return system.groups[system.group_of[system.model->component_by_name.at(component)]];
@@ -193,5 +193,5 @@ TEST(EquationSystem, a_column_knows_the_component_it_belongs_to) {
   }
 }
 
-}  // namespace
+}  // namespace system_test
 }  // namespace tellegen

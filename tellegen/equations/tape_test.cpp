@@ -5,7 +5,7 @@
 #include <array>
 
 namespace tellegen {
-namespace {
+namespace tape_test {
 
 TEST(Tape, does_again_what_was_done) {
   Tape tape(true);
@@ -38,5 +38,5 @@ TEST(Tape, tells_what_no_longer_holds) {
   EXPECT_FALSE(zeros.replay(std::array{1e-30, 0.7}));
 }
 
-}  // namespace
+}  // namespace tape_test
 }  // namespace tellegen

@@ -9,7 +9,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace arrival_test {
 
 // A heat capacity of 1 J/K without losses, heated by a power that nobody knows: T' = Q, Q' = 0. A step of 1 s
 // is [1 1; 0 1], whose norm is the golden ratio.
@@ -107,5 +107,5 @@ TEST(Arrival, bounds_by_hand) {
   EXPECT_EQ(*arrival_bounds(0.9, 0.5, 0.5, true).invertible, 0.0);  // what does not grow needs little
 }
 
-}  // namespace
+}  // namespace arrival_test
 }  // namespace tellegen

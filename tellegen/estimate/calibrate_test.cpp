@@ -11,7 +11,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace calibrate_test {
 
 using Start = std::pair<std::string, double>;
 
@@ -413,5 +413,5 @@ step = "10 ms"
   EXPECT_NE(open.stages.front().failure, "");
 }
 
-}  // namespace
+}  // namespace calibrate_test
 }  // namespace tellegen

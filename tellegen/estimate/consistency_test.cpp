@@ -14,7 +14,7 @@
 #include "tellegen/numeric/decompose.h"
 
 namespace tellegen {
-namespace {
+namespace consistency_test {
 
 constexpr double step = 0.01;
 constexpr int rows = 400, seeds = 40;
@@ -248,5 +248,5 @@ TEST(Smoother, is_nearer_to_the_truth_than_the_filter_and_knows_it) {
   EXPECT_LT(covered, 0.98);
 }
 
-}  // namespace
+}  // namespace consistency_test
 }  // namespace tellegen

@@ -9,7 +9,7 @@
 #include "tellegen/equations/test_text.h"
 
 namespace tellegen {
-namespace {
+namespace estimability_test {
 
 using How = Knowledge::How;
 using Names = std::vector<std::string>;
@@ -197,5 +197,5 @@ TEST(Estimability, long_records_are_looked_at_less_often_with_the_same_weight) {
   EXPECT_EQ(sum, 100'001.0);
 }
 
-}  // namespace
+}  // namespace estimability_test
 }  // namespace tellegen

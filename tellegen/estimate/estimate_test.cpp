@@ -12,7 +12,7 @@
 #include "tellegen/model/parameters.h"
 
 namespace tellegen {
-namespace {
+namespace estimate_test {
 
 using Coordinate = ModelUnknown::Coordinate;
 
@@ -262,5 +262,5 @@ TEST(Estimate, an_inverse_without_bounds_stays_finite_and_positive) {
   EXPECT_NEAR(mean_at(e, "R2", e.t.size() - 1), truth, 0.1 * truth);
 }
 
-}  // namespace
+}  // namespace estimate_test
 }  // namespace tellegen

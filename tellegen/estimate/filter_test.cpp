@@ -13,7 +13,7 @@
 #include "tellegen/results/test_folder.h"
 
 namespace tellegen {
-namespace {
+namespace filter_test {
 
 const std::string names[] = {"kf", "ekf", "pkf", "ukf", "ekf-perfect", "steady"};
 
@@ -193,5 +193,5 @@ TEST(FilterProgram, a_compiler_that_fails_is_reported) {
   EXPECT_EQ(executor, "generated, interpreted: the C compiler failed on it");
 }
 
-}  // namespace
+}  // namespace filter_test
 }  // namespace tellegen

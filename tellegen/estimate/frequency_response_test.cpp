@@ -9,7 +9,7 @@
 #include "tellegen/estimate/test_twin.h"
 
 namespace tellegen {
-namespace {
+namespace frequency_response_test {
 
 using Complex = std::complex<double>;
 
@@ -103,5 +103,5 @@ TEST(FrequencyResponse, columns_without_names_go_by_their_numbers) {
   std::filesystem::remove(file);
 }
 
-}  // namespace
+}  // namespace frequency_response_test
 }  // namespace tellegen

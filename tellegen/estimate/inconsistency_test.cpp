@@ -7,7 +7,7 @@
 #include "runtime/tellegen_math.h"
 
 namespace tellegen {
-namespace {
+namespace inconsistency_test {
 
 std::vector<double> white(double seed, std::size_t count) {
   std::vector<double> z;
@@ -55,5 +55,5 @@ TEST(Inconsistencies, a_gate_that_refuses_most_readings_hides_nothing) {
   EXPECT_NEAR(static_cast<double>(found[0].from), 400.0, 16.0);
 }
 
-}  // namespace
+}  // namespace inconsistency_test
 }  // namespace tellegen

@@ -9,7 +9,7 @@
 #include "tellegen/estimate/twin.h"
 
 namespace tellegen {
-namespace {
+namespace input_error_test {
 
 // A cell whose current is measured: charge on a capacitor behind a resistance.
 constexpr const char* cell = R"toml(
@@ -131,5 +131,5 @@ TEST(InputError, wrong_entries_and_estimators_are_told) {
   EXPECT_THROW(twin_of(model, "ekf-perfect"), ModelError);
 }
 
-}  // namespace
+}  // namespace input_error_test
 }  // namespace tellegen

@@ -7,7 +7,7 @@
 #include "tellegen/estimate/combinations.h"
 
 namespace tellegen {
-namespace {
+namespace knowledge_test {
 
 using How = Knowledge::How;
 
@@ -147,5 +147,5 @@ TEST(Knowledge, coefficients_become_whole_numbers_where_they_can) {
   EXPECT_EQ(simple_multiples({1.0, 1e-9, 2.0}, 1e-6), (std::vector<double>{1.0, 0.0, 2.0}));
 }
 
-}  // namespace
+}  // namespace knowledge_test
 }  // namespace tellegen

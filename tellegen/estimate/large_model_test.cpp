@@ -15,7 +15,7 @@
 #include "tellegen/numeric/exponential.h"
 
 namespace tellegen {
-namespace {
+namespace large_model_test {
 
 // A ring of capacities with chords across it, some cooled; one heat flow is unknown and one is given.
 Model ring(int nodes) {
@@ -228,5 +228,5 @@ TEST(LargeModel, of_200_nodes_is_estimated_calibrated_judged_and_gets_its_sensor
   EXPECT_EQ(placed.best[0].candidates, std::vector<int>{0});  // the target itself
 }
 
-}  // namespace
+}  // namespace large_model_test
 }  // namespace tellegen

@@ -8,7 +8,7 @@
 #include "tellegen/results/test_folder.h"
 
 namespace tellegen {
-namespace {
+namespace noise_test {
 
 Model benchmark() {
   return read_model(TELLEGEN_SOURCE_DIR "/models/rc-thermal/network.toml",
@@ -231,5 +231,5 @@ TEST(Disturbed, options_that_cannot_be_are_faults) {
     EXPECT_NE(fault.find(said), std::string::npos) << said << "\n" << fault;
 }
 
-}  // namespace
+}  // namespace noise_test
 }  // namespace tellegen

@@ -7,7 +7,7 @@
 #include "tellegen/equations/test_text.h"
 
 namespace tellegen {
-namespace {
+namespace placement_test {
 
 // The heat flow of phase u unknown and wandering: 1 W in a millisecond.
 Model inverter_with_walk() {
@@ -182,5 +182,5 @@ TEST(Placement, faults) {
   EXPECT_EQ(code(still, asked_of(still, 1, "n1.T")), "T616");
 }
 
-}  // namespace
+}  // namespace placement_test
 }  // namespace tellegen

@@ -8,7 +8,7 @@
 #include "tellegen/results/test_folder.h"
 
 namespace tellegen {
-namespace {
+namespace record_test {
 
 constexpr const char* oven = R"toml(
 name = "oven"
@@ -429,5 +429,5 @@ TEST_F(RecordFile, shapes_of_many_makers) {
   }
 }
 
-}  // namespace
+}  // namespace record_test
 }  // namespace tellegen

@@ -10,7 +10,7 @@
 #include "tellegen/estimate/test_twin.h"
 
 namespace tellegen {
-namespace {
+namespace sensor_faults_test {
 
 // A body that warms and cools through a known resistance; two sensors at it.
 Model two_sensors(const std::string& more) {
@@ -149,5 +149,5 @@ TEST(Suspicions, name_the_mistake_that_is_undone) {
   EXPECT_EQ(found[0].text, "'A' is in degC, and was read as K");
 }
 
-}  // namespace
+}  // namespace sensor_faults_test
 }  // namespace tellegen

@@ -9,7 +9,7 @@
 #include "tellegen/model/parameters.h"
 
 namespace tellegen {
-namespace {
+namespace sensor_slopes_test {
 
 SimulationOptions integration_of(const std::string& method) {
   SimulationOptions options;
@@ -136,5 +136,5 @@ TEST(WithInputs, starts_take_what_the_record_begins_with) {
   EXPECT_GT(got.values.back(), 325.0);
 }
 
-}  // namespace
+}  // namespace sensor_slopes_test
 }  // namespace tellegen

@@ -9,7 +9,7 @@
 #include "tellegen/estimate/noise.h"
 
 namespace tellegen {
-namespace {
+namespace spectrum_test {
 
 std::vector<double> white(std::size_t count) {
   const RandomSequence random(5, "white");
@@ -55,5 +55,5 @@ TEST(Spectrum, of_a_short_series_is_none) {
   EXPECT_FALSE(averaged_spectrum(white(40), 1e-3).density.empty());
 }
 
-}  // namespace
+}  // namespace spectrum_test
 }  // namespace tellegen

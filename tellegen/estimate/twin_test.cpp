@@ -15,7 +15,7 @@
 #include "tellegen/results/test_folder.h"
 
 namespace tellegen {
-namespace {
+namespace twin_test {
 
 constexpr double step = 0.01, nothing = no_number;
 
@@ -459,5 +459,5 @@ TEST(DataRows, reads_a_long_file_as_a_short_one) {
   EXPECT_EQ(row.line, 2 + 2 * (rows - 1) + rows / 100);
 }
 
-}  // namespace
+}  // namespace twin_test
 }  // namespace tellegen

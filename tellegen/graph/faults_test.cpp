@@ -5,7 +5,7 @@
 #include "tellegen/graph/test_model.h"
 
 namespace tellegen {
-namespace {
+namespace faults_test {
 
 std::vector<Fault> faults_of(const TestModel& m) {
   const LinearGraph graph = build_graph(m.model);
@@ -157,5 +157,5 @@ TEST(TopologyFaults, AHopelessModelIsReportedInBoundedLength) {
   EXPECT_EQ(faults.back().details.back(), "79 more circuits of across-sources are not listed");
 }
 
-}  // namespace
+}  // namespace faults_test
 }  // namespace tellegen

@@ -5,7 +5,7 @@
 #include "tellegen/graph/test_model.h"
 
 namespace tellegen {
-namespace {
+namespace graph_test {
 
 using enum EdgeClass;
 
@@ -126,5 +126,5 @@ TEST(BuildGraph, AMillionEdges) {
   EXPECT_EQ(graph.node_count(), count + 1);
 }
 
-}  // namespace
+}  // namespace graph_test
 }  // namespace tellegen

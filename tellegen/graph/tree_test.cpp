@@ -9,7 +9,7 @@
 #include "tellegen/graph/test_model.h"
 
 namespace tellegen {
-namespace {
+namespace tree_test {
 
 using Matrix = std::vector<std::vector<double>>;
 
@@ -256,5 +256,5 @@ TEST(TreeOperators, AMillionEdges) {
             tree.chords.size());
 }
 
-}  // namespace
+}  // namespace tree_test
 }  // namespace tellegen

@@ -10,7 +10,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace experiment_test {
 
 Model read_text_model(const std::string& text) {
   ReadOptions options;
@@ -122,5 +122,5 @@ TEST(Experiment, needs_a_section_with_variables) {
   EXPECT_THROW(read_text_model(text), ModelError);
 }
 
-}  // namespace
+}  // namespace experiment_test
 }  // namespace tellegen

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 namespace tellegen {
-namespace {
+namespace extraction_route_test {
 
 constexpr QdModel truth{377.0, 0.17, 0.8e-3, 3e-3, 4.5e-3, 11.0, 4.0};
 
@@ -168,5 +168,5 @@ TEST(extraction_route, wrong_records_are_refused) {
   EXPECT_NO_THROW(relax_extraction(record, 0, 5, Discretisation::forward));
 }
 
-}  // namespace
+}  // namespace extraction_route_test
 }  // namespace tellegen

@@ -12,7 +12,7 @@
 #include "tellegen/model/parameters.h"
 
 namespace tellegen {
-namespace {
+namespace identify_test {
 
 using Numbers = std::vector<std::pair<std::string, double>>;
 
@@ -281,5 +281,5 @@ TEST(Identify, noise_is_seen_in_second_differences) {
   EXPECT_NEAR(noise_of_readings(record, 0), 0.3, 0.02);
 }
 
-}  // namespace
+}  // namespace identify_test
 }  // namespace tellegen

@@ -9,7 +9,7 @@
 #include "tellegen/identify/local_search.h"
 
 namespace tellegen {
-namespace {
+namespace relaxation_test {
 
 // Table 5 of the source, conventional tests, with its B.
 const InductionParameters machine{0.3207, 0.3087, 4.52, 3.23, 0.0037, 0.0089};
@@ -161,5 +161,5 @@ TEST(relaxation, the_model_does_not_reach_across_windows) {
   expect_machine(found.parameters, 1e-4);
 }
 
-}  // namespace
+}  // namespace relaxation_test
 }  // namespace tellegen

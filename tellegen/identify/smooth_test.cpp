@@ -7,7 +7,7 @@
 #include <random>
 
 namespace tellegen {
-namespace {
+namespace smooth_test {
 
 double signal(int row) { return std::sin(0.004 * row) + (row < 1500 ? 0.0 : 3.0); }
 
@@ -38,5 +38,5 @@ TEST(Smooth, leaves_clean_readings_and_fills_gaps) {
   EXPECT_TRUE(smoothed({none, none}, 1.0).empty());
 }
 
-}  // namespace
+}  // namespace smooth_test
 }  // namespace tellegen

@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace tellegen {
-namespace {
+namespace extraction_test {
 
 constexpr QdModel truth{377.0, 0.17, 0.8e-3, 3e-3, 4.5e-3, 11.0, 4.0};
 
@@ -72,5 +72,5 @@ TEST(Extraction, needs_samples) {
   EXPECT_THROW(extract_qd0(record_of(truth, 10), 0, 11, Discretisation::forward), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace extraction_test
 }  // namespace tellegen

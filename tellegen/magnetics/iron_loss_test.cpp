@@ -8,7 +8,7 @@
 #include <numbers>
 
 namespace tellegen {
-namespace {
+namespace iron_loss_test {
 
 namespace fs = std::filesystem;
 using std::numbers::pi;
@@ -167,5 +167,5 @@ TEST(IronLoss, what_is_missing_is_said) {
   EXPECT_EQ(code("{ density = 7650, edy = 1e-5 }"), "T101");
 }
 
-}  // namespace
+}  // namespace iron_loss_test
 }  // namespace tellegen

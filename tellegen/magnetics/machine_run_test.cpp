@@ -7,7 +7,7 @@
 #include "tellegen/simulate/simulate.h"
 
 namespace tellegen {
-namespace {
+namespace machine_run_test {
 
 const std::string cage_motor = R"toml(
 [parameters]
@@ -88,5 +88,5 @@ TEST(MachineRun, a_cage_motor_balances_its_powers) {
   EXPECT_GT(mean[3], 0.1 * mean[0]);
 }
 
-}  // namespace
+}  // namespace machine_run_test
 }  // namespace tellegen

@@ -12,7 +12,7 @@
 #include "tellegen/sensitivity/run.h"
 
 namespace tellegen {
-namespace {
+namespace static_study_test {
 
 namespace fs = std::filesystem;
 const fs::path models = fs::path(TELLEGEN_SOURCE_DIR) / "models";
@@ -319,5 +319,5 @@ TEST(StaticStudy, a_file_without_a_machine_is_refused) {
   }
 }
 
-}  // namespace
+}  // namespace static_study_test
 }  // namespace tellegen

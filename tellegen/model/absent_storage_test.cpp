@@ -5,7 +5,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace absent_storage_test {
 
 Model read(std::string_view text) {
   ReadOptions options;
@@ -53,5 +53,5 @@ m = { kind = "electrical.mosfet_level1", d = "d", g = "g", s = "datum", b = "dat
   EXPECT_FALSE(depends_on(kind.equations[2].residual, model.pool->symbol("der(gd.v)")));
 }
 
-}  // namespace
+}  // namespace absent_storage_test
 }  // namespace tellegen

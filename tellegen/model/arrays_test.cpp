@@ -9,7 +9,7 @@
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
-namespace {
+namespace arrays_test {
 
 namespace fs = std::filesystem;
 
@@ -192,5 +192,5 @@ TEST(Arrays, names_are_found_by_patterns) {
   EXPECT_TRUE(element_names(arrays, "x[*].T").empty());
 }
 
-}  // namespace
+}  // namespace arrays_test
 }  // namespace tellegen

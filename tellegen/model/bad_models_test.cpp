@@ -15,7 +15,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace bad_models_test {
 
 namespace fs = std::filesystem;
 
@@ -83,5 +83,5 @@ std::vector<fs::path> bad_models() {
 INSTANTIATE_TEST_SUITE_P(Files, BadModel, testing::ValuesIn(bad_models()),
                          [](const auto& info) { return info.param.stem().string(); });
 
-}  // namespace
+}  // namespace bad_models_test
 }  // namespace tellegen

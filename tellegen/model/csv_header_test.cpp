@@ -8,7 +8,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace csv_header_test {
 
 // A model beside a table of time, in a folder of its own.
 class InputTable : public testing::Test {
@@ -67,5 +67,5 @@ TEST_F(InputTable, units_that_cannot_be_are_faults) {
   EXPECT_EQ(fault_of("t,P\n0,1\n2,3\n", R"({ table = "f.csv", column = "Q" })"), "T182");
 }
 
-}  // namespace
+}  // namespace csv_header_test
 }  // namespace tellegen

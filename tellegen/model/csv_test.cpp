@@ -5,7 +5,7 @@
 #include "tellegen/model/csv_records.h"
 
 namespace tellegen {
-namespace {
+namespace csv_test {
 
 using Records = std::vector<std::vector<std::string>>;
 
@@ -79,5 +79,5 @@ TEST(CsvColumns, every_wrong_line_is_told) {
   EXPECT_EQ(messages_of("t,\"a\n"), (std::vector<std::string>{"1: a quoted cell does not end"}));
 }
 
-}  // namespace
+}  // namespace csv_test
 }  // namespace tellegen

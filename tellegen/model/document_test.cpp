@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tellegen {
-namespace {
+namespace document_test {
 
 std::vector<Fault> faults_of(const std::string& text) {
   try {
@@ -64,5 +64,5 @@ TEST(Document, whatever_a_file_says_its_fault_can_be_printed) {
   EXPECT_LT(error.faults()[0].details[0].size(), 1100u);
 }
 
-}  // namespace
+}  // namespace document_test
 }  // namespace tellegen

@@ -5,7 +5,7 @@
 #include "tellegen/model/csv_header.h"
 
 namespace tellegen {
-namespace {
+namespace header_units_test {
 
 // The unit that a column is read in, as an input of `expected`; "fault" where it cannot be said.
 std::string unit_in(const std::string& header, const std::string& expected, const ColumnNames& names = {},
@@ -107,5 +107,5 @@ TEST(HeaderUnits, a_column_is_proposed_once_and_only_where_its_unit_fits) {
   }
 }
 
-}  // namespace
+}  // namespace header_units_test
 }  // namespace tellegen

@@ -5,7 +5,7 @@
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
-namespace {
+namespace kind_reader_test {
 
 const std::vector<Domain> domains{{"electrical", "v", "v", "i", "V", "A"},
                                   {"thermal", "T", "dT", "Q", "K", "W"}};
@@ -118,5 +118,5 @@ TEST(KindReader, faults_of_names) {
   expect_fault(edges + "check = { expect = { R = 1 } }", "T158: a check cannot have 'R' in its 'expect'");
 }
 
-}  // namespace
+}  // namespace kind_reader_test
 }  // namespace tellegen

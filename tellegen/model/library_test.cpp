@@ -7,7 +7,7 @@
 #include "tellegen/model/units.h"
 
 namespace tellegen {
-namespace {
+namespace library_test {
 
 namespace fs = std::filesystem;
 const fs::path library = TELLEGEN_SOURCE_DIR "/library";
@@ -101,5 +101,5 @@ TEST(Library, a_diode_has_an_internal_node_and_a_default_in_other_parameters) {
   EXPECT_NEAR(evaluate(kind.parameters[4].fallback, {{pool.symbol("T"), 300.0}}), 0.0258519997864355, 1e-15);
 }
 
-}  // namespace
+}  // namespace library_test
 }  // namespace tellegen

@@ -8,7 +8,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace machine_test {
 
 const std::string rotor = R"(type = "salient"
 pole_arc     = 0.7
@@ -164,5 +164,5 @@ TEST(Machine, what_is_wrong_is_reported) {
   EXPECT_NE(faults_of("machine = 3\n" + around), "");
 }
 
-}  // namespace
+}  // namespace machine_test
 }  // namespace tellegen

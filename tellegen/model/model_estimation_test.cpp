@@ -7,7 +7,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace model_estimation_test {
 
 constexpr const char* network = R"toml(
 [parameters]
@@ -235,5 +235,5 @@ TEST(Estimation, wrong_calibrations_are_faults) {
   });
 }
 
-}  // namespace
+}  // namespace model_estimation_test
 }  // namespace tellegen

@@ -5,7 +5,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace parameters_test {
 
 Model circuit() {
   return read_model_text(R"toml(
@@ -74,5 +74,5 @@ TEST(Parameters, UnknownNamesTheNearest) {
   }
 }
 
-}  // namespace
+}  // namespace parameters_test
 }  // namespace tellegen

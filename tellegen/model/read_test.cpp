@@ -10,7 +10,7 @@
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
-namespace {
+namespace read_test {
 
 namespace fs = std::filesystem;
 
@@ -331,5 +331,5 @@ TEST(ReadModel, a_hundred_thousand_components_are_read) {
   EXPECT_EQ(value(model, "l77", 0).number, 0.1);
 }
 
-}  // namespace
+}  // namespace read_test
 }  // namespace tellegen

@@ -9,7 +9,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace rewrite_test {
 
 const std::string text = R"toml(# Ω is two bytes
 [parameters]   # of all
@@ -157,5 +157,5 @@ R = { axes = [[0, 1], ["0 degC", "25 degC"]], values = [[1, 2], [3, 4]], unit = 
   }
 }
 
-}  // namespace
+}  // namespace rewrite_test
 }  // namespace tellegen

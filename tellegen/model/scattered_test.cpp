@@ -11,7 +11,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace scattered_test {
 
 namespace fs = std::filesystem;
 
@@ -242,5 +242,5 @@ TEST_F(ScatteredFile, that_cannot_be_met_is_a_fault) {
       << fault(", scattered = true");
 }
 
-}  // namespace
+}  // namespace scattered_test
 }  // namespace tellegen

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 namespace tellegen {
-namespace {
+namespace units_test {
 
 double si(std::string_view text) { return units().parse(text).value().si; }
 
@@ -110,5 +110,5 @@ TEST(Units, the_shortcut_changes_nothing) {
   EXPECT_TRUE(late.convertible("kW", "hp"));
 }
 
-}  // namespace
+}  // namespace units_test
 }  // namespace tellegen

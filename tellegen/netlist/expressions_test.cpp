@@ -5,7 +5,7 @@
 #include <map>
 
 namespace tellegen {
-namespace {
+namespace expressions_test {
 
 class TestMeanings : public Meanings {
  public:
@@ -112,5 +112,5 @@ TEST(Expressions, WhatIsWrongHasACode) {
   EXPECT_EQ(code_of(std::string(100000, '-') + "1"), "T505");
 }
 
-}  // namespace
+}  // namespace expressions_test
 }  // namespace tellegen

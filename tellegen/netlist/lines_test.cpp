@@ -5,7 +5,7 @@
 #include "tellegen/netlist/test_netlist.h"
 
 namespace tellegen {
-namespace {
+namespace lines_test {
 
 namespace fs = std::filesystem;
 
@@ -128,5 +128,5 @@ TEST(Lines, AFileThatIncludesItselfIsAFault) {
   }
 }
 
-}  // namespace
+}  // namespace lines_test
 }  // namespace tellegen

@@ -3,7 +3,7 @@
 #include "tellegen/netlist/test_netlist.h"
 
 namespace tellegen {
-namespace {
+namespace measures_test {
 
 const std::string divider = "v1 in 0 pulse(0 5 1u 1n 1n 5u 10u)\nr1 in out 1k\nc1 out 0 1n\n.tran 10n 20u\n";
 
@@ -170,5 +170,5 @@ TEST(steps, parameters_whose_numbers_are_in_the_text_are_named) {
   EXPECT_EQ(a.fixed, std::vector<std::string>{"end"});
 }
 
-}  // namespace
+}  // namespace measures_test
 }  // namespace tellegen

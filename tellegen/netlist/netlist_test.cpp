@@ -7,7 +7,7 @@
 #include "tellegen/netlist/test_netlist.h"
 
 namespace tellegen {
-namespace {
+namespace netlist_test {
 
 std::string component(const std::string& lines, const std::string& name) {
   return line_of(converted(lines).toml, name);
@@ -411,5 +411,5 @@ TEST(Netlist, OutputsAreCalledAsInSpice) {
   EXPECT_THROW(parse_value(model, "V(c)", {}), ModelError);
 }
 
-}  // namespace
+}  // namespace netlist_test
 }  // namespace tellegen

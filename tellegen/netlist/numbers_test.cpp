@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tellegen {
-namespace {
+namespace numbers_test {
 
 TEST(Numbers, SuffixesAreThoseOfSpice) {
   for (const auto& [text, value] : {std::pair{"1t", 1e12},
@@ -58,5 +58,5 @@ TEST(Numbers, AreWrittenWithEveryDigit) {
     EXPECT_EQ(std::stod(number_text(value)), value);
 }
 
-}  // namespace
+}  // namespace numbers_test
 }  // namespace tellegen

@@ -5,7 +5,7 @@
 #include <set>
 
 namespace tellegen {
-namespace {
+namespace null_space_test {
 
 struct Entries {
   std::int32_t size;
@@ -72,5 +72,5 @@ TEST(NullSpace, AnEmptyRowIsTheOneThatSaysNothing) {
   EXPECT_EQ(null.columns.size(), 2u);
 }
 
-}  // namespace
+}  // namespace null_space_test
 }  // namespace tellegen

@@ -9,7 +9,7 @@
 #include "tellegen/numeric/lanes.h"
 
 namespace tellegen {
-namespace {
+namespace row_program_test {
 
 // A matrix with several diagonal blocks, factorised.
 struct TestMatrix {
@@ -129,5 +129,5 @@ TEST(RowProgram, rows_in_series_become_one) {
   EXPECT_EQ(x, (std::vector<double>{0, 3 * 17 + 10}));
 }
 
-}  // namespace
+}  // namespace row_program_test
 }  // namespace tellegen

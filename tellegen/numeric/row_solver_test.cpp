@@ -7,7 +7,7 @@
 #include <random>
 
 namespace tellegen {
-namespace {
+namespace row_solver_test {
 
 // A network-like matrix: chains one way only, so that there are blocks, and meshes within.
 struct Case {
@@ -94,5 +94,5 @@ TEST(RowSolver, leaves_the_sources_as_they_are) {
   EXPECT_EQ(work[2], 6.0);
 }
 
-}  // namespace
+}  // namespace row_solver_test
 }  // namespace tellegen

@@ -6,7 +6,7 @@
 #include <random>
 
 namespace tellegen {
-namespace {
+namespace sparse_ldl_test {
 
 // A chain of n unknowns with an equality between neighbours, and one unknown that all meet.
 struct Chain {
@@ -73,5 +73,5 @@ TEST(sparse_ldl, pivots_that_are_too_small_are_counted) {
   EXPECT_EQ(ldl.factor(chain.values, 1e-8), chain.upper.size);
 }
 
-}  // namespace
+}  // namespace sparse_ldl_test
 }  // namespace tellegen

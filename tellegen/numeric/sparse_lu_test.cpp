@@ -7,7 +7,7 @@
 #include <random>
 
 namespace tellegen {
-namespace {
+namespace sparse_lu_test {
 
 using Dense = Eigen::MatrixXd;
 
@@ -192,5 +192,5 @@ TEST(SparseLu, the_reciprocal_condition_is_small_for_a_badly_conditioned_matrix)
   EXPECT_GT(lu.reciprocal_condition(), 0.5);
 }
 
-}  // namespace
+}  // namespace sparse_lu_test
 }  // namespace tellegen

@@ -5,7 +5,7 @@
 #include "tellegen/numeric/sparse_lu.h"
 
 namespace tellegen {
-namespace {
+namespace sparse_rows_test {
 
 TEST(SparseRows, products_of_several_vectors_and_of_the_transpose) {
   SparseRows m(3);
@@ -42,5 +42,5 @@ TEST(SparseLu, transposed_solution) {
   EXPECT_DOUBLE_EQ(b[1], 2);
 }
 
-}  // namespace
+}  // namespace sparse_rows_test
 }  // namespace tellegen

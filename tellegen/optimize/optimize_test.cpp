@@ -8,7 +8,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace optimize_test {
 
 // A source with inner resistance and a load; goals that are formulas of parameters need no run at all.
 Model model(const std::string& studied) {
@@ -196,5 +196,5 @@ TEST(Optimize, bounds_that_a_component_cannot_have_are_a_fault) {
   EXPECT_THROW(DesignProblem(model(""), interpreted()), ModelError);
 }
 
-}  // namespace
+}  // namespace optimize_test
 }  // namespace tellegen

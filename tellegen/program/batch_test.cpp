@@ -8,7 +8,7 @@
 #include "tellegen/program/test_formulas.h"
 
 namespace tellegen {
-namespace {
+namespace batch_test {
 
 // Section 0: g = 1/R. Section 1: s = g*u + lookup(m). Section 2: i = g*(x[p] - x[n]) + s.
 struct Kernels : testing::Test {
@@ -142,5 +142,5 @@ TEST_F(Kernels, compiled_and_interpreted_agree_to_the_last_bit) {
     }
 }
 
-}  // namespace
+}  // namespace batch_test
 }  // namespace tellegen

@@ -10,7 +10,7 @@
 #include "tellegen/program/test_cache.h"
 
 namespace tellegen {
-namespace {
+namespace compile_test {
 
 namespace fs = std::filesystem;
 
@@ -143,5 +143,5 @@ TEST_F(Compile, processes_that_compile_the_same_at_once_all_succeed) {
   EXPECT_EQ(files_in(cache.folder).size(), 1u);
 }
 
-}  // namespace
+}  // namespace compile_test
 }  // namespace tellegen

@@ -10,7 +10,7 @@
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
-namespace {
+namespace lanes_test {
 
 bool same(double a, double b) {
   return std::memcmp(&a, &b, sizeof a) == 0 || (std::isnan(a) && std::isnan(b));
@@ -181,5 +181,5 @@ TEST(Lanes, without_a_compiler_there_are_none) {
       LaneCode::make(roots.procedure, 0, std::vector<char>(roots.procedure.program.registers, 0), 1e9));
 }
 
-}  // namespace
+}  // namespace lanes_test
 }  // namespace tellegen

@@ -8,7 +8,7 @@
 #include "tellegen/program/test_cache.h"
 
 namespace tellegen {
-namespace {
+namespace procedure_test {
 
 // Square roots by Heron's rule of the numbers of a stream: `left` of them, each until two iterates agree.
 // Negative numbers give 0, and a number that is not finite fails.
@@ -150,5 +150,5 @@ TEST(Procedure, programs_put_behind_one_another_share_what_they_are_given) {
   }
 }
 
-}  // namespace
+}  // namespace procedure_test
 }  // namespace tellegen

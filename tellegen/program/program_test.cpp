@@ -7,7 +7,7 @@
 #include "tellegen/program/test_formulas.h"
 
 namespace tellegen {
-namespace {
+namespace program_test {
 
 std::string c_of(const Program& program, int section) {
   std::string out;
@@ -142,5 +142,5 @@ TEST_F(Formulas, definitions_of_numbers_and_symbols_are_themselves) {
   EXPECT_TRUE(list.list().empty());
 }
 
-}  // namespace
+}  // namespace program_test
 }  // namespace tellegen

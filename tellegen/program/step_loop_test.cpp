@@ -9,7 +9,7 @@
 #include "tellegen/program/test_formulas.h"
 
 namespace tellegen {
-namespace {
+namespace step_loop_test {
 
 constexpr int sections = 6;
 
@@ -176,5 +176,5 @@ TEST_F(Loop, random_formulas_agree_to_the_last_bit) {
   }
 }
 
-}  // namespace
+}  // namespace step_loop_test
 }  // namespace tellegen

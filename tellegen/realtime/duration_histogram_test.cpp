@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace tellegen {
-namespace {
+namespace duration_histogram_test {
 
 TEST(DurationHistogram, quantiles_are_upper_bounds_within_seven_percent) {
   DurationHistogram histogram;
@@ -68,5 +68,5 @@ TEST(DurationHistogram, is_printed_from_the_first_row_with_something_to_the_last
   EXPECT_EQ(histogram_table({}, {}), "");
 }
 
-}  // namespace
+}  // namespace duration_histogram_test
 }  // namespace tellegen

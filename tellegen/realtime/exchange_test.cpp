@@ -15,7 +15,7 @@
 #include "tellegen/model/fault.h"
 
 namespace tellegen {
-namespace {
+namespace exchange_test {
 
 namespace fs = std::filesystem;
 using Bytes = std::vector<unsigned char>;
@@ -322,5 +322,5 @@ TEST(Address, takes_hosts_ports_and_paths) {
   EXPECT_EQ(ntohs(name.sin_port), 7);
 }
 
-}  // namespace
+}  // namespace exchange_test
 }  // namespace tellegen

@@ -21,7 +21,7 @@ extern "C" void __sanitizer_free_hook(const volatile void*) {}
 #endif
 
 namespace tellegen {
-namespace {
+namespace realtime_test {
 
 constexpr std::int64_t us = 1000;
 
@@ -329,5 +329,5 @@ TEST(MonotonicClock, never_wakes_before_its_time) {
   EXPECT_GE(clock.now(), moment);
 }
 
-}  // namespace
+}  // namespace realtime_test
 }  // namespace tellegen

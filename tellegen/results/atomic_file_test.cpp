@@ -5,7 +5,7 @@
 #include "tellegen/results/test_folder.h"
 
 namespace tellegen {
-namespace {
+namespace atomic_file_test {
 
 TEST(AtomicFile, CommitReplacesTheOldFile) {
   TestFolder folder;
@@ -71,5 +71,5 @@ TEST(PartialPath, PutsPartialBeforeTheExtension) {
   EXPECT_EQ(partial_path("run"), "run.partial");
 }
 
-}  // namespace
+}  // namespace atomic_file_test
 }  // namespace tellegen

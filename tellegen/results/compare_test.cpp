@@ -7,7 +7,7 @@
 #include "tellegen/results/test_folder.h"
 
 namespace tellegen {
-namespace {
+namespace compare_test {
 
 const Trajectory run{{"a", "b"}, {"V", "K"}, {0, 0.5, 1.0}, {1, 10, 2, 20, 3, 30}};
 
@@ -57,5 +57,5 @@ TEST(Compare, ANaNInTheRunIsNotAGoodResult) {
   EXPECT_TRUE(std::isnan(compare(broken, {{"a"}, {""}, {0}, {1}})[0].rms));
 }
 
-}  // namespace
+}  // namespace compare_test
 }  // namespace tellegen

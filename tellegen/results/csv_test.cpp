@@ -10,7 +10,7 @@
 #include "tellegen/results/trajectory.h"
 
 namespace tellegen {
-namespace {
+namespace csv_test {
 
 Trajectory read(std::string_view text) { return read_csv_text(text, "data.csv"); }
 
@@ -107,5 +107,5 @@ TEST(Trajectory, FindsColumnsByName) {
   EXPECT_FALSE(t.find("c"));
 }
 
-}  // namespace
+}  // namespace csv_test
 }  // namespace tellegen

@@ -9,7 +9,7 @@
 #include "tellegen/results/test_html.h"
 
 namespace tellegen {
-namespace {
+namespace figure_test {
 
 const double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -118,5 +118,5 @@ TEST(Figure, alone_it_carries_its_colours) {
   EXPECT_NE(svg.find("--c0"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace figure_test
 }  // namespace tellegen

@@ -4,7 +4,7 @@
 #include "tellegen/results/trajectory.h"
 
 namespace tellegen {
-namespace {
+namespace hdf5_test {
 
 TEST(Hdf5, ReadsBackWhatWasWritten) {
   TestFolder folder;
@@ -43,5 +43,5 @@ TEST(Hdf5, SaysWhichFileIsNotATrajectory) {
   EXPECT_NE(message_of([&] { write_hdf5(folder / "none/a.h5", {}); }), "");
 }
 
-}  // namespace
+}  // namespace hdf5_test
 }  // namespace tellegen

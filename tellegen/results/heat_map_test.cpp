@@ -10,7 +10,7 @@
 #include "tellegen/results/test_html.h"
 
 namespace tellegen {
-namespace {
+namespace heat_map_test {
 
 std::size_t occurrences(const std::string& text, const std::string& part) {
   std::size_t found = 0;
@@ -83,5 +83,5 @@ TEST(Surface, becomes_a_map_with_its_first_row_below) {
   EXPECT_NE(html.find("White circle: after."), std::string::npos);
 }
 
-}  // namespace
+}  // namespace heat_map_test
 }  // namespace tellegen

@@ -5,7 +5,7 @@
 #include "tellegen/results/test_html.h"
 
 namespace tellegen {
-namespace {
+namespace html_test {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -87,5 +87,5 @@ TEST(Html, another_file_has_no_parts) {
   EXPECT_FALSE(read_html("<!doctype html><html><body><h1>x</h1></body></html>"));
 }
 
-}  // namespace
+}  // namespace html_test
 }  // namespace tellegen

@@ -7,7 +7,7 @@
 #include "tellegen/results/test_html.h"
 
 namespace tellegen {
-namespace {
+namespace network_drawing_test {
 
 using Symbol = DrawnNetwork::Symbol;
 
@@ -93,5 +93,5 @@ TEST(NetworkDrawing, more_than_can_be_read_is_not_drawn_but_told) {
 
 TEST(NetworkDrawing, without_components_there_is_nothing) { EXPECT_EQ(to_html(DrawnNetwork{}), ""); }
 
-}  // namespace
+}  // namespace network_drawing_test
 }  // namespace tellegen

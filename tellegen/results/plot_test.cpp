@@ -9,7 +9,7 @@
 #include "tellegen/results/test_folder.h"
 
 namespace tellegen {
-namespace {
+namespace plot_test {
 
 Trajectory waves(int rows) {
   Trajectory t{{"n2.v", "n3_x.v", "r1's i"}, {"V", "V", "A"}, {}, {}};
@@ -102,5 +102,5 @@ TEST(Plot, WrongRequestsAreExplained) {
   EXPECT_EQ(message_of([&] { write_plot(folder / "a.svg", {}); }), "cannot plot: there are no rows");
 }
 
-}  // namespace
+}  // namespace plot_test
 }  // namespace tellegen

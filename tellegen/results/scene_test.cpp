@@ -8,7 +8,7 @@
 #include "tellegen/results/test_html.h"
 
 namespace tellegen {
-namespace {
+namespace scene_test {
 
 // Of a closed surface whose polygons are seen counter-clockwise from outside: a sixth of the sum of
 // determinants.
@@ -84,5 +84,5 @@ TEST(ScenePage, holds_motion_and_player_and_fetches_nothing) {
   EXPECT_NE(page.find("\"motion\":[\n[0,0,0,1,0,0,0],\n[0,-1,0,1,0,0,0,0.841471,"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace scene_test
 }  // namespace tellegen

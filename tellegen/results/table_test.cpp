@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace tellegen {
-namespace {
+namespace table_test {
 
 const TextTable table{{"method", "step [ms]", "error"}, {{"bdf2", "0.25", "2.04e-4"}, {"euler", "1"}}};
 
@@ -43,5 +43,5 @@ TEST(BriefNumber, HasFewDigitsAndNoTrailingZeros) {
   EXPECT_EQ(brief_number(NAN), "-");
 }
 
-}  // namespace
+}  // namespace table_test
 }  // namespace tellegen

@@ -11,7 +11,7 @@
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
-namespace {
+namespace adaptive_forward_test {
 
 struct Study {
   Study(std::string_view components, double stop, double sample = 0.0)
@@ -387,5 +387,5 @@ TEST_F(AdaptiveForward, a_formula_for_the_end) {
   EXPECT_NEAR(d.gradient[1], std::exp(-3), 1e-9);
 }
 
-}  // namespace
+}  // namespace adaptive_forward_test
 }  // namespace tellegen

@@ -9,7 +9,7 @@
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
-namespace {
+namespace adjoint_network_test {
 
 // A bridge that is not balanced.
 std::string bridge(const std::string& source, const std::string& probe) {
@@ -40,5 +40,5 @@ TEST(AdjointNetwork, products_of_currents_are_the_derivatives) {
   }
 }
 
-}  // namespace
+}  // namespace adjoint_network_test
 }  // namespace tellegen

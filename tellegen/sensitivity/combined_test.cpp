@@ -3,7 +3,7 @@
 #include "tellegen/sensitivity/test_study.h"
 
 namespace tellegen {
-namespace {
+namespace combined_test {
 
 constexpr const char* oscillator = R"toml(
 e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "U" }
@@ -91,5 +91,5 @@ TEST(Combined, what_it_cannot_do_is_said) {
   EXPECT_THROW(second_order_run(study.model, study.request), ModelError);
 }
 
-}  // namespace
+}  // namespace combined_test
 }  // namespace tellegen

@@ -3,7 +3,7 @@
 #include "tellegen/sensitivity/test_study.h"
 
 namespace tellegen {
-namespace {
+namespace fixed_step_test {
 
 void check(const TestStudy& study, double tolerance = 1e-6) {
   const RunDerivatives forward = fixed_forward_run(study.model, study.request);
@@ -90,5 +90,5 @@ U = "5 V"
                     fixed_forward_run(plain.model, plain.request).gradient, 1e-3);
 }
 
-}  // namespace
+}  // namespace fixed_step_test
 }  // namespace tellegen

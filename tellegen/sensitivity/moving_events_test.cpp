@@ -10,7 +10,7 @@
 #include "tellegen/simulate/adaptive.h"
 
 namespace tellegen {
-namespace {
+namespace moving_events_test {
 
 using Way = StudyOptions::Method;
 
@@ -443,5 +443,5 @@ TEST(MovingEvents, an_edge_on_the_grid_of_steps) {
   }
 }
 
-}  // namespace
+}  // namespace moving_events_test
 }  // namespace tellegen

@@ -10,7 +10,7 @@
 #include "tellegen/sensitivity/rank.h"
 
 namespace tellegen {
-namespace {
+namespace study_test {
 
 // A capacitor charged through a resistor from 0 V: v = V (1 - exp(-t/RC)).
 const char* const charging = R"toml(
@@ -171,5 +171,5 @@ TEST(Rank, derivatives_are_per_unit) {
   EXPECT_EQ(derivative_unit("", "deg"), "1/deg");
 }
 
-}  // namespace
+}  // namespace study_test
 }  // namespace tellegen

@@ -16,7 +16,7 @@
 #include "tellegen/results/test_folder.h"
 
 namespace tellegen {
-namespace {
+namespace live_twin_test {
 
 using nlohmann::json;
 
@@ -174,5 +174,5 @@ TEST_F(LiveTwin, follows_packets_period_by_period_and_sends_what_it_estimates) {
     EXPECT_TRUE(row[k] == last[k] || (std::isnan(row[k]) && std::isnan(last[k]))) << columns.out().names()[k];
 }
 
-}  // namespace
+}  // namespace live_twin_test
 }  // namespace tellegen

@@ -7,7 +7,7 @@
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
-namespace {
+namespace adaptive_test {
 
 struct Adaptive : testing::Test {
   void SetUp() override {
@@ -105,5 +105,5 @@ TEST_F(Adaptive, follows_the_rectifier) {
   for (std::size_t r = 0; r < run.rows(); ++r) EXPECT_NEAR(run.at(r, "r1.i"), reference.at(r, "r1.i"), 1e-4);
 }
 
-}  // namespace
+}  // namespace adaptive_test
 }  // namespace tellegen

@@ -3,7 +3,7 @@
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
-namespace {
+namespace algebraic_test {
 
 // A diode's own law: the current of the resistor is that of the diode, Is*(exp(v/(N*Vt)) - 1) + gmin*v.
 TEST(Algebraic, a_rectifier_without_storage_is_solved_to_its_diode_law_in_every_row_by_every_method) {
@@ -84,5 +84,5 @@ r = { kind = "electrical.resistor", p = "b", n = "datum", R = 1000 }
   EXPECT_NEAR(run.last("b.v"), 4.307, 2e-3);
 }
 
-}  // namespace
+}  // namespace algebraic_test
 }  // namespace tellegen

@@ -13,7 +13,7 @@
 #include "tellegen/simulate/whole_integrator.h"
 
 namespace tellegen {
-namespace {
+namespace balance_test {
 
 namespace fs = std::filesystem;
 
@@ -206,5 +206,5 @@ TEST(SecondRun, agrees_where_the_step_is_short_and_names_what_differs_where_it_i
   EXPECT_EQ(coarse[1].name, "half the step");
 }
 
-}  // namespace
+}  // namespace balance_test
 }  // namespace tellegen

@@ -8,7 +8,7 @@
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
-namespace {
+namespace delays_test {
 
 SimulationOptions variable(double stop, double sample) {
   SimulationOptions o;
@@ -108,5 +108,5 @@ o = { kind = "electrical.resistor", p = "b", n = "datum", R = 30 }
   }
 }
 
-}  // namespace
+}  // namespace delays_test
 }  // namespace tellegen

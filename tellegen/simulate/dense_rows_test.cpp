@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace tellegen {
-namespace {
+namespace dense_rows_test {
 
 using Output = std::function<double(double)>;
 
@@ -77,5 +77,5 @@ TEST(DenseRows, where_there_is_no_solution_there_is_no_row) {
       0.5, [](double theta, double*) { return theta < 0.7; }, &row));
 }
 
-}  // namespace
+}  // namespace dense_rows_test
 }  // namespace tellegen

@@ -12,7 +12,7 @@
 #include "tellegen/simulate/simulate.h"
 
 namespace tellegen {
-namespace {
+namespace discrete_test {
 
 ReadOptions library_only() {
   ReadOptions options;
@@ -230,5 +230,5 @@ TEST(Discrete, switching_quantities_are_what_comparisons_compare) {
   ASSERT_EQ(found.size(), 2u);
 }
 
-}  // namespace
+}  // namespace discrete_test
 }  // namespace tellegen

@@ -7,7 +7,7 @@
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
-namespace {
+namespace exact_test {
 
 constexpr double tau = 0.4;  // of 4 ohm and 0.1 F
 
@@ -183,5 +183,5 @@ TEST(Exact, a_source_that_leaves_the_class_later_stops_the_run_there) {
   EXPECT_NEAR(result.t.back(), 0.3, 1e-12);
 }
 
-}  // namespace
+}  // namespace exact_test
 }  // namespace tellegen

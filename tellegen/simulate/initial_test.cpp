@@ -7,7 +7,7 @@
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
-namespace {
+namespace initial_test {
 
 struct Start {
   explicit Start(std::string_view text)
@@ -296,5 +296,5 @@ c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1e-6 }
   EXPECT_NEAR(s.value("d.v"), 0.3, 1e-12);
 }
 
-}  // namespace
+}  // namespace initial_test
 }  // namespace tellegen

@@ -8,7 +8,7 @@
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
-namespace {
+namespace network_step_test {
 
 // A ladder of n loops as in models/ladder-2.
 std::string ladder(int n) {
@@ -149,5 +149,5 @@ y = { kind = "signals.integrator", u = "r.v*r.i" }
   }
 }
 
-}  // namespace
+}  // namespace network_step_test
 }  // namespace tellegen

@@ -5,7 +5,7 @@
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
-namespace {
+namespace rk4_test {
 
 constexpr const char* oscillator = R"toml(
 l = { kind = "electrical.inductor", p = "a", n = "datum", L = 1 }
@@ -219,5 +219,5 @@ TEST(Rk4, what_cannot_be_slow_is_a_fault) {
   EXPECT_NE(fault(options).find("by rk4 only"), std::string::npos) << fault(options);
 }
 
-}  // namespace
+}  // namespace rk4_test
 }  // namespace tellegen

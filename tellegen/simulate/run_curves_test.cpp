@@ -7,7 +7,7 @@
 #include "tellegen/simulate/curve.h"
 
 namespace tellegen {
-namespace {
+namespace run_curves_test {
 
 using Function = double (*)(double);
 
@@ -122,5 +122,5 @@ TEST(run_curves, a_fourier_integral_of_a_sawtooth_has_its_harmonics) {
   EXPECT_NEAR(sum.imag(), -1 / (2 * M_PI * 3), 1e-9);
 }
 
-}  // namespace
+}  // namespace run_curves_test
 }  // namespace tellegen

@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace tellegen {
-namespace {
+namespace scheme_test {
 
 // rate - alpha x - history for x = t^degree, at t = 1 after steps of h.
 double defect(const Scheme& s, int degree, double h) {
@@ -34,5 +34,5 @@ TEST(Scheme, a_formula_scales_with_the_step) {
   for (int order = 1; order <= 3; ++order) EXPECT_DOUBLE_EQ(bdf(order, 0.2).alpha, bdf(order, 0.1).alpha / 2);
 }
 
-}  // namespace
+}  // namespace scheme_test
 }  // namespace tellegen

@@ -8,7 +8,7 @@
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
-namespace {
+namespace simulate_test {
 
 // L i' = V - R i - k w, J w' = k i - d w from rest: two poles, one step response each.
 struct DcMotor {
@@ -224,5 +224,5 @@ c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 1 }
             "T310");
 }
 
-}  // namespace
+}  // namespace simulate_test
 }  // namespace tellegen

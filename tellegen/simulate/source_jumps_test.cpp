@@ -10,7 +10,7 @@
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
-namespace {
+namespace source_jumps_test {
 
 std::string driven(const std::string& source) {
   return "s = { kind = \"electrical.voltage_source\", p = \"a\", n = \"datum\", V = \"" + source +
@@ -132,5 +132,5 @@ TEST(SourceJumps, held_and_jumping_signals_agree_with_the_second_run) {
             std::vector<std::string>{});
 }
 
-}  // namespace
+}  // namespace source_jumps_test
 }  // namespace tellegen

@@ -9,7 +9,7 @@
 #include "tellegen/simulate/start_derivatives.h"
 
 namespace tellegen {
-namespace {
+namespace start_derivatives_test {
 
 InitialState start_of(const Model& model) {
   const EquationSystem system = build_system(model);
@@ -118,5 +118,5 @@ v0 = "4 V"
         {"v0", "r.R", "q.R"});
 }
 
-}  // namespace
+}  // namespace start_derivatives_test
 }  // namespace tellegen

@@ -7,7 +7,7 @@
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
-namespace {
+namespace stop_test {
 
 // 1 V on 1 F into 1 ohm: exp(-t).
 constexpr const char* discharge = R"toml(
@@ -163,5 +163,5 @@ TEST(Stop, the_watch_is_no_part_of_the_default_outputs) {
   for (const OutputColumn& c : default_outputs(system, true)) EXPECT_FALSE(c.name.starts_with("stop_when"));
 }
 
-}  // namespace
+}  // namespace stop_test
 }  // namespace tellegen

@@ -9,7 +9,7 @@
 #include "tellegen/simulate/parameter_derivatives.h"
 
 namespace tellegen {
-namespace {
+namespace tableau_test {
 
 constexpr const char* circuit = R"toml(
 e = { kind = "electrical.sine_voltage", p = "a", n = "datum", amplitude = "A", frequency = 2 }
@@ -142,5 +142,5 @@ d = { kind = "electrical.diode", p = "a", n = "datum" }
   EXPECT_EQ(f, residual(tableau, p));
 }
 
-}  // namespace
+}  // namespace tableau_test
 }  // namespace tellegen

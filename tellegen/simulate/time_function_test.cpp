@@ -8,7 +8,7 @@
 #include "tellegen/symbolic/parse.h"
 
 namespace tellegen {
-namespace {
+namespace time_function_test {
 
 constexpr double forever = std::numeric_limits<double>::infinity();
 
@@ -101,5 +101,5 @@ TEST_F(Pieces, what_is_not_of_the_class_is_refused) {
     EXPECT_FALSE(known(text)) << text;
 }
 
-}  // namespace
+}  // namespace time_function_test
 }  // namespace tellegen

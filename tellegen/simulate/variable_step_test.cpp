@@ -8,7 +8,7 @@
 #include "tellegen/simulate/test_run.h"
 
 namespace tellegen {
-namespace {
+namespace variable_step_test {
 
 SimulationOptions variable(double stop, double sample, double tolerance = 1e-6) {
   SimulationOptions o = options_of("adaptive", stop, sample);
@@ -330,5 +330,5 @@ TEST(VariableStep, is_the_default_without_a_step_and_a_step_longer_than_the_run_
   EXPECT_THROW(complete_options(model, o), ModelError);
 }
 
-}  // namespace
+}  // namespace variable_step_test
 }  // namespace tellegen

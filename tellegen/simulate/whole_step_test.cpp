@@ -10,7 +10,7 @@
 #include "tellegen/simulate/whole_integrator.h"
 
 namespace tellegen {
-namespace {
+namespace whole_step_test {
 
 constexpr double pi = M_PI;
 
@@ -211,5 +211,5 @@ r = { kind = "thermal.resistor", p = "x", n = "datum", R = "1 + x.T^2" }
   EXPECT_NEAR(result.t.back(), 0.2, 1e-12);
 }
 
-}  // namespace
+}  // namespace whole_step_test
 }  // namespace tellegen

@@ -11,7 +11,7 @@
 #include "tellegen/sweep/journal.h"
 
 namespace tellegen {
-namespace {
+namespace evaluate_test {
 
 const char* const divider = R"(
 [parameters]
@@ -215,5 +215,5 @@ r1 = { kind = "electrical.resistor", p = "a", n = "datum", R = "1 ohm" }
   EXPECT_NE(fingerprint(model + "# other\n", "t,u\n0,1\n1,2\n"), one);
 }
 
-}  // namespace
+}  // namespace evaluate_test
 }  // namespace tellegen

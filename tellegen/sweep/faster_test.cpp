@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace tellegen {
-namespace {
+namespace faster_test {
 
 TEST(FasterExecution, does_not_compile_for_short_runs) {
   FasterExecution execution;
@@ -31,5 +31,5 @@ TEST(FasterExecution, gives_up_where_every_sample_needs_the_compiler) {
   EXPECT_FALSE(execution.compile());
 }
 
-}  // namespace
+}  // namespace faster_test
 }  // namespace tellegen

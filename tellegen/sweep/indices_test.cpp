@@ -7,7 +7,7 @@
 #include <numbers>
 
 namespace tellegen {
-namespace {
+namespace indices_test {
 
 constexpr double pi = std::numbers::pi;
 const std::vector<Axis> cube{
@@ -121,5 +121,5 @@ TEST(Indices, a_summary_is_of_the_finite_results) {
   EXPECT_EQ(summary.highest, 5);
 }
 
-}  // namespace
+}  // namespace indices_test
 }  // namespace tellegen

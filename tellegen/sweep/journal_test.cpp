@@ -9,7 +9,7 @@
 #include "tellegen/results/test_folder.h"
 
 namespace tellegen {
-namespace {
+namespace journal_test {
 
 const Fingerprints study{{"model", "aa"}, {"samples", "bb"}};
 const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -115,5 +115,5 @@ TEST(Journal, parts_are_read_along_and_each_sample_once) {
   EXPECT_TRUE(read_journals(folder / "j", study, 1).entries.empty());
 }
 
-}  // namespace
+}  // namespace journal_test
 }  // namespace tellegen

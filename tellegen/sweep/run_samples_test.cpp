@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 namespace tellegen {
-namespace {
+namespace run_samples_test {
 
 std::vector<std::size_t> first(std::size_t count) {
   std::vector<std::size_t> samples(count);
@@ -55,5 +55,5 @@ TEST(RunSamples, progress_that_throws_ends_the_samples_that_run) {
   EXPECT_THROW(run_samples(first(100), 2, loop), std::runtime_error);
 }
 
-}  // namespace
+}  // namespace run_samples_test
 }  // namespace tellegen

@@ -6,7 +6,7 @@
 #include <set>
 
 namespace tellegen {
-namespace {
+namespace samples_test {
 
 const std::vector<Axis> axes{{"a", "", 0.0, 2.0, false, {}}, {"b", "", 1e-3, 1e3, true, {}}};
 
@@ -90,5 +90,5 @@ TEST(Samples, sobol_blocks_exchange_one_number_each) {
   }
 }
 
-}  // namespace
+}  // namespace samples_test
 }  // namespace tellegen

@@ -6,7 +6,7 @@
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
-namespace {
+namespace common_test {
 
 TEST(Common, what_is_used_twice_is_named_once) {
   Pool pool;
@@ -57,5 +57,5 @@ TEST(Common, sines_of_three_phases_are_written_in_one_sine_and_cosine) {
   for (Expr root : roots) EXPECT_NEAR(evaluate(substitute(root, written), at), evaluate(root, at), 1e-15);
 }
 
-}  // namespace
+}  // namespace common_test
 }  // namespace tellegen

@@ -7,7 +7,7 @@
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
-namespace {
+namespace derivative_test {
 
 class Derivative : public testing::Test {
  protected:
@@ -70,5 +70,5 @@ TEST_F(Derivative, a_gradient_agrees_with_its_derivatives) {
   for (std::size_t i = 0; i < symbols.size(); ++i) EXPECT_EQ(all[i], derivative(e, symbols[i]));
 }
 
-}  // namespace
+}  // namespace derivative_test
 }  // namespace tellegen

@@ -11,7 +11,7 @@
 #include <limits>
 
 namespace tellegen {
-namespace {
+namespace elementary_test {
 
 using Extended = long double;
 
@@ -229,5 +229,5 @@ TEST(Elementary, special_values_are_those_of_C) {
   for (int k = -300; k <= 300; ++k) EXPECT_EQ(tellegen_log10(std::stod("1e" + std::to_string(k))), k);
 }
 
-}  // namespace
+}  // namespace elementary_test
 }  // namespace tellegen

@@ -10,7 +10,7 @@
 #include "tellegen/symbolic/walk.h"
 
 namespace tellegen {
-namespace {
+namespace expression_test {
 
 class Expression : public testing::Test {
  protected:
@@ -225,5 +225,5 @@ TEST_F(Expression, random_sums_and_products_keep_their_value) {
   }
 }
 
-}  // namespace
+}  // namespace expression_test
 }  // namespace tellegen

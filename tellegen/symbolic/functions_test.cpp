@@ -11,7 +11,7 @@
 #include "tellegen/symbolic/expression.h"
 
 namespace tellegen {
-namespace {
+namespace functions_test {
 
 // Points inside the domain and away from kinks; what is not listed is tried at the general ones.
 std::vector<std::vector<double>> points_of(const Function& f) {
@@ -136,5 +136,5 @@ TEST(Functions, small_powers_are_products_and_negative_ones_reciprocals) {
   EXPECT_EQ(power_value(3.0, 1.7), std::pow(3.0, 1.7));
 }
 
-}  // namespace
+}  // namespace functions_test
 }  // namespace tellegen

@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace tellegen {
-namespace {
+namespace nearest_test {
 
 const std::vector<std::string> names = {"sin", "sinh", "cos", "sqrt", "capacitor", "resistor"};
 
@@ -23,5 +23,5 @@ TEST(Nearest, makes_no_wild_guess) {
   EXPECT_EQ(nearest("sin", {}), "");
 }
 
-}  // namespace
+}  // namespace nearest_test
 }  // namespace tellegen

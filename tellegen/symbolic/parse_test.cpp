@@ -9,7 +9,7 @@
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
-namespace {
+namespace parse_test {
 
 class Parse : public testing::Test {
  protected:
@@ -158,5 +158,5 @@ TEST_F(Parse, no_text_breaks_it) {
   EXPECT_GT(accepted, 500);
 }
 
-}  // namespace
+}  // namespace parse_test
 }  // namespace tellegen

@@ -16,7 +16,7 @@
 #endif
 
 namespace tellegen {
-namespace {
+namespace print_c_test {
 
 // C text compiled into a shared object that lives as long as this does.
 class Compiled {
@@ -132,5 +132,5 @@ TEST(PrintC, reads_as_a_person_would_write_it) {
   EXPECT_EQ(c("a.b' + 1"), "a_b_ + 1.0");
 }
 
-}  // namespace
+}  // namespace print_c_test
 }  // namespace tellegen

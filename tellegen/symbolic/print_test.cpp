@@ -8,7 +8,7 @@
 #include "tellegen/symbolic/parse.h"
 
 namespace tellegen {
-namespace {
+namespace print_test {
 
 class Print : public testing::Test {
  protected:
@@ -108,5 +108,5 @@ TEST_F(Print, a_deep_expression_prints) {
   EXPECT_GT(to_latex(e).size(), 900000u);
 }
 
-}  // namespace
+}  // namespace print_test
 }  // namespace tellegen

@@ -10,7 +10,7 @@
 #include "tellegen/symbolic/expression.h"
 
 namespace tellegen {
-namespace {
+namespace table_test {
 
 // The monotone data of [Fritsch 1980], table 1 (RPN 14): flat, then steep.
 const std::vector<double> rpn_x = {7.99, 8.09, 8.19, 8.7, 9.2, 10, 12, 15, 20};
@@ -252,5 +252,5 @@ TEST(Table, with_parameters_for_values_is_the_same_function) {
     }
 }
 
-}  // namespace
+}  // namespace table_test
 }  // namespace tellegen

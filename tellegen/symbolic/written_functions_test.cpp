@@ -7,7 +7,7 @@
 #include "tellegen/symbolic/parse.h"
 
 namespace tellegen {
-namespace {
+namespace written_functions_test {
 
 constexpr double third = 2.0943951023931953;
 
@@ -61,5 +61,5 @@ TEST_F(Frames, count_their_arguments_and_are_suggested) {
   }
 }
 
-}  // namespace
+}  // namespace written_functions_test
 }  // namespace tellegen

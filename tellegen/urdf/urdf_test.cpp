@@ -7,7 +7,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace urdf_test {
 
 // Two links; the second joint stands a metre up, rolled by a quarter turn.
 const std::string robot = R"(<?xml version="1.0"?>
@@ -98,5 +98,5 @@ TEST(Urdf, wrong_robots_are_explained_by_line) {
   EXPECT_EQ(fault_of(with("</robot>", "")).substr(0, 4), "T196");
 }
 
-}  // namespace
+}  // namespace urdf_test
 }  // namespace tellegen
