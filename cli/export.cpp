@@ -26,8 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExportRequest {
-  std::string file, as = "c", real = "double", output, name, method, step, stop, outputs, inputs, parameters,
-                    estimator;
+  std::string file, as = "c", real = "double", core = "units", output, name, method, step, stop, outputs,
+                    inputs, parameters, estimator;
   std::vector<std::string> set;
   int iterations = 0, fmi = 3;
   std::int64_t vector = 100;
@@ -148,6 +148,8 @@ void write_fmu(const ExportRequest& request, const Model& model, Simulation& sim
 
 void write_verilog(const ExportRequest& request, const Model& model, Simulation& simulation) {
   VerilogOptions options = request.hardware;
+  check_choice({tellegen_export, "--core"}, request.core, {"units", "microcode"});
+  options.microcode = request.core == "microcode";
   options.name = name_of(request);
   options.vector = request.vector;
   const VerilogExport exported = export_verilog(model, simulation, options);
@@ -155,10 +157,15 @@ void write_verilog(const ExportRequest& request, const Model& model, Simulation&
   const HardwareDesign& d = exported.design;
   fmt::print("{}, {} with steps of {:g} s as Verilog in {}\n", model.name, d.method, d.step_seconds,
              request.output);
-  fmt::print("a step: {} clock cycles with {} multipliers and {} adders{}; words of {} bits, {} registers\n",
-             d.schedule.cycles, d.schedule.multipliers, d.schedule.adders,
-             d.schedule.dividers > 0 ? fmt::format(" and {} dividers", d.schedule.dividers) : "", d.bits(),
-             static_cast<std::size_t>(d.schedule.registers) + d.fixed.states.size() + d.fixed.outputs.size());
+  if (d.microcode)
+    fmt::print("a step: {} clock cycles, {} instructions, {} words of {} bits\n", d.cycles(),
+               d.micro.instructions, d.micro.words.size(), d.bits());
+  else
+    fmt::print(
+        "a step: {} clock cycles with {} multipliers and {} adders{}; words of {} bits, {} registers\n",
+        d.schedule.cycles, d.schedule.multipliers, d.schedule.adders,
+        d.schedule.dividers > 0 ? fmt::format(" and {} dividers", d.schedule.dividers) : "", d.bits(),
+        static_cast<std::size_t>(d.schedule.registers) + d.fixed.states.size() + d.fixed.outputs.size());
   fmt::print("over {} steps of the scenario, largest error against double:\n", d.scenario_steps);
   for (std::size_t k = 0; k < d.output_names.size(); ++k)
     fmt::print("  {}: {:.2g} {}\n", d.output_names[k], d.run.errors[k].largest,
@@ -279,6 +286,12 @@ void add_export(CLI::App& command) {
         ->type_name("COUNT")
         ->check(not_positive_count);
   };
+  command
+      .add_option(
+          "--core", r.core,
+          "for --as verilog: units, each operation on one of several; microcode, an instruction a cycle on a "
+          "small processor")
+      ->type_name("NAME");
   units("--multipliers", r.hardware.units.multipliers, "multipliers");
   units("--adders", r.hardware.units.adders, "adders");
   units("--dividers", r.hardware.units.dividers, "units for quotients and square roots");

@@ -32,22 +32,29 @@ struct Hardware {
   std::vector<std::string> options;
 };
 
-// One with multipliers and adders only, one that divides and takes roots, one with products of two cycles.
+// One with multipliers and adders only, one that divides and takes roots, one with products of two cycles;
+// the same on a processor. Each by itself and over the ports of a host.
 TEST(Verilog, module_and_bit_true_model_agree_in_every_bit) {
   const TestFolder folder;
   int count = 0;
   for (const Hardware& h :
        {Hardware{"motor-free-acceleration", {"--stop", "0.05 s", "--multipliers", "8", "--adders", "8"}},
         Hardware{"motor-sag", {"--stop", "5 ms", "--inputs", "factor_a", "--iterations", "1"}},
-        Hardware{"rlc", {"--bits", "20", "--latency", "2"}}}) {
+        Hardware{"rlc", {"--bits", "20", "--latency", "2"}},
+        Hardware{"motor-free-acceleration", {"--stop", "0.05 s", "--core", "microcode"}},
+        Hardware{"motor-sag",
+                 {"--stop", "5 ms", "--inputs", "factor_a", "--iterations", "1", "--core", "microcode"}},
+        Hardware{"rlc", {"--bits", "16", "--core", "microcode"}}}) {
     const fs::path path = folder / std::to_string(count++);
     std::vector<std::string> options = h.options;
     options.insert(options.end(), {"--vector", "3", "--name", "m"});
     const Ran ran = export_as_verilog(h.model, path, options);
     ASSERT_EQ(ran.code, 0) << ran.err;
-    const std::string said = make_in(path, "c iverilog");
+    const std::string said = make_in(path, "c iverilog ports");
     EXPECT_NE(said.find("3 steps, 0 words differ"), std::string::npos) << h.model << "\n" << said;
     EXPECT_NE(said.find(" cycles, 0 bits differ"), std::string::npos) << h.model << "\n" << said;
+    EXPECT_NE(said.find("3 steps over both ports, 0 words differ"), std::string::npos) << h.model << "\n"
+                                                                                       << said;
   }
 }
 
@@ -59,6 +66,7 @@ TEST(Verilog, what_cannot_be_is_explained) {
     return ran.err;
   };
   EXPECT_NE(fault("rlc", {"--bits", "64"}).find("T401: --bits is 12 to 32, not 64"), std::string::npos);
+  EXPECT_NE(fault("rlc", {"--core", "micro"}).find("T401"), std::string::npos);
   EXPECT_NE(fault("generator-torque-step", {}).find("T420"), std::string::npos);
   EXPECT_NE(fault("pmsm-drive", {}).find("T420"), std::string::npos);
 }

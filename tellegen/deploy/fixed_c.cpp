@@ -79,15 +79,6 @@ class CExpressions {
   const FixedStep& fixed_;
 };
 
-std::vector<char> read_somewhere(const FixedStep& fixed) {
-  std::vector<char> result(fixed.ops.size(), 0);
-  for (const int op : fixed.next) result[op] = 1;
-  for (const auto& word : fixed.outputs) result[word.op] = 1;
-  for (std::size_t k = fixed.ops.size(); k-- > 0;)
-    if (result[k]) for_each_source(fixed.ops[k], [&](int s) { result[s] = 1; });
-  return result;
-}
-
 // Constants are written where they are read, but for products.
 std::vector<char> named_constants(const FixedStep& fixed, const std::vector<char>& needed) {
   std::vector<char> result(fixed.ops.size(), 0);
@@ -147,7 +138,7 @@ std::string fixed_c_model(const HardwareDesign& d) {
   out += fmt::format("\nvoid {}_init(int32_t* x) {{\n", d.name);
   for (std::size_t k = 0; k < d.start.size(); ++k) out += fmt::format("  x[{}] = {};\n", k, d.start[k]);
   out += fmt::format("}}\n\nvoid {}_step(int32_t* x, const int32_t* u, int32_t* y) {{\n", d.name);
-  const std::vector<char> needed = read_somewhere(fixed), named = named_constants(fixed, needed);
+  const std::vector<char> needed = needed_operations(fixed), named = named_constants(fixed, needed);
   const CExpressions expressions(fixed);
   std::size_t given = 0;
   for (std::size_t k = 0; k < fixed.ops.size(); ++k) {

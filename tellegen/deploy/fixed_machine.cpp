@@ -54,7 +54,8 @@ std::int64_t aligned_constant(const FixedStep& fixed, const FixedOp& to, const F
 }
 
 std::int64_t table_raw(const FixedTable& table, std::size_t entry) {
-  return std::llround(std::ldexp(table.entries[entry], table.point));
+  const double number = table.entries[entry];
+  return std::isfinite(number) ? std::llround(std::ldexp(number, table.point)) : 0;
 }
 
 std::int64_t to_raw(double number, const FixedStep::Word& word, const FixedOp& op, int bits) {

@@ -39,6 +39,7 @@ int operand_shift(const FixedStep& fixed, const FixedOp& to, const FixedOperand&
 int result_shift(const FixedStep& fixed, const FixedOp& op);
 std::int64_t constant_raw(const FixedOp& op);  // at its own point
 std::int64_t aligned_constant(const FixedStep& fixed, const FixedOp& to, const FixedOperand& operand);
+// Where the function has no value, which is outside of what is read: 0.
 std::int64_t table_raw(const FixedTable& table, std::size_t entry);
 std::int64_t to_raw(double number, const FixedStep::Word& word, const FixedOp& op, int bits);
 

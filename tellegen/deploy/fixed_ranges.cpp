@@ -228,6 +228,11 @@ FixedStep make_fixed(const StepFormulas& formulas, const StraightStep& step, con
       const double x = sign * by * range.low, y = sign * by * range.high;
       spans[node] = {std::min(x, y) - slack, std::max(x, y) + slack};
     }
+    // Where a function is read at several places, all read the same tables.
+    for (auto& [node, span] : spans)
+      for (const auto& [other, reaches] : spans)
+        if (formulas.nodes[node].same_function(formulas.nodes[other]))
+          span = {std::min(span.low, reaches.low), std::max(span.high, reaches.high)};
     fixed = lower_formulas(formulas, options, spans);
     ranges = find_ranges(fixed, step, scenario);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <numbers>
 
 #include "tellegen/deploy/formula_passes.h"
@@ -174,16 +175,15 @@ class Lowering {
   }
   static FixedOperand minus(FixedOperand x) { return {x.op, x.exponent, !x.negative}; }
 
-  FixedOperand function(int n, const FormulaNode& node) {
-    const auto span = spans_.find(n);
-    if (span == spans_.end()) {
-      FixedOp op{.kind = OpKind::function, .a = place_[node.a]};
-      op.function = &node;
-      const FixedOperand result = put(op);
-      result_.functions[result.op] = n;
-      return result;
-    }
-    const double low = span->second.low, high = std::max(span->second.high, low + 1e-9);
+  // Tables of a function and its first two derivatives around the middle of each cell.
+  struct Expansion {
+    int node, tables;
+    double low, width;
+  };
+  const Expansion& expansion(int n, const FormulaNode& node, const FixedSpan& span) {
+    for (const Expansion& e : expansions_)
+      if (nodes_[e.node].same_function(node)) return e;
+    const double low = span.low, high = std::max(span.high, low + 1e-9);
     // Cells from a rough third derivative, by differences.
     const double width = std::exp2(std::ceil(std::log2(high - low)));
     constexpr int samples = 256;
@@ -201,7 +201,8 @@ class Lowering {
         0.5 * width * std::cbrt(third * std::exp2(options_.bits) / (6.0 * (largest + 1e-30)));
     const int address_bits = std::clamp(static_cast<int>(std::ceil(std::log2(std::max(wanted, 1.0)))), 3,
                                         std::min(11, options_.bits - 4));
-    const int size = 1 << address_bits, id = static_cast<int>(result_.tables.size());
+    const int size = 1 << address_bits;
+    expansions_.push_back({n, static_cast<int>(result_.tables.size()), low, width});
     const double cell = width / size;
     FixedTable parts[3];
     for (int order = 0; order < 3; ++order) {
@@ -218,17 +219,30 @@ class Lowering {
       parts[2].entries.push_back(2.0 * (right - 2.0 * middle + left) / (cell * cell));
     }
     for (FixedTable& part : parts) result_.tables.push_back(std::move(part));
+    return expansions_.back();
+  }
+
+  FixedOperand function(int n, const FormulaNode& node) {
+    const auto span = spans_.find(n);
+    if (span == spans_.end()) {
+      FixedOp op{.kind = OpKind::function, .a = place_[node.a]};
+      op.function = &node;
+      const FixedOperand result = put(op);
+      result_.functions[result.op] = n;
+      return result;
+    }
+    const Expansion& e = expansion(n, node, span->second);
     // 0 <= argument < 1, in units of the width.
-    FixedOperand from_low = add(place_[node.a], constant(-low), false);
-    result_.ops[from_low.op].number = width;  // its point is given, not found
+    FixedOperand from_low = add(place_[node.a], constant(-e.low), false);
+    result_.ops[from_low.op].number = e.width;  // its point is given, not found
     FixedOp read{.kind = OpKind::table, .a = from_low};
     FixedOperand c[3];
     for (int order = 0; order < 3; ++order) {
-      read.table = id + order;
+      read.table = e.tables + order;
       c[order] = put(read);
     }
     read.kind = OpKind::offset;
-    read.table = id;
+    read.table = e.tables;
     return expanded(c[0], c[1], c[2], put(read));
   }
 
@@ -310,6 +324,7 @@ class Lowering {
   std::vector<int> ready_;           // per op
   std::map<std::pair<int, std::int64_t>, int> products_;
   std::map<int, Angle> angles_;
+  std::deque<Expansion> expansions_;
   std::map<int, int> used_as_next_;
   bool rounded_ = false;
 };

@@ -6,6 +6,7 @@
 
 #include "tellegen/deploy/fixed_numbers.h"
 #include "tellegen/deploy/hardware_schedule.h"
+#include "tellegen/deploy/micro_program.h"
 
 namespace tellegen {
 
@@ -18,6 +19,8 @@ struct HardwareDesign {
   FixedStep fixed;
   HardwareUnits units;
   HardwareSchedule schedule;
+  bool microcode = false;  // instead of units with a schedule
+  MicroProgram micro;
   std::vector<std::string> output_names;  // as the model has them
   std::vector<std::string> output_ports;  // identifiers
   std::vector<std::string> external;      // inputs of the model that are given to every step
@@ -26,6 +29,13 @@ struct HardwareDesign {
   std::int64_t scenario_steps = 0, vector_steps = 0;
 
   int bits() const { return fixed.bits; }
+  int cycles() const { return microcode ? micro.cycles() : schedule.cycles; }
+  bool divides() const { return microcode ? micro.has(MicroKind::take) : schedule.dividers > 0; }
+  // Addresses of words a host sees: 0 begins a step, then given values, outputs, states.
+  std::size_t host_words() const {
+    return 1 + fixed.given.size() + fixed.outputs.size() + fixed.states.size();
+  }
+  int address_bits() const;  // of words
   std::size_t words_per_row() const {
     return fixed.given.size() + fixed.outputs.size() + fixed.states.size();
   }
@@ -34,6 +44,14 @@ struct HardwareDesign {
 std::string verilog_module(const HardwareDesign& design);
 std::string verilog_divider();  // the module that divides and takes square roots
 std::string verilog_bench(const HardwareDesign& design);
+std::string micro_module(const HardwareDesign& design);
+std::string micro_program_file(const HardwareDesign& design);
+// The module with its words at addresses, as `micro_module` has them; ports of a byte and of AXI4-Lite to it.
+std::string words_module(const HardwareDesign& design);
+std::string byte_port(const HardwareDesign& design);
+std::string axi_port(const HardwareDesign& design);
+std::string words_bench(const HardwareDesign& design);  // of `micro_module`
+std::string ports_bench(const HardwareDesign& design);
 std::string fixed_c_header(const HardwareDesign& design);
 std::string fixed_c_model(const HardwareDesign& design);  // one step, bit by bit
 std::string fixed_c_host(const HardwareDesign& design);  // given values of a step, from its number and inputs

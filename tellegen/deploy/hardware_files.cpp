@@ -22,7 +22,43 @@ std::size_t rom_bits(const FixedStep& fixed) {
 }
 
 std::string verilog_sources(const HardwareDesign& d) {
-  return d.name + ".v" + (d.schedule.dividers > 0 ? " tellegen_divide.v" : "");
+  return d.name + (d.microcode ? "_words.v" : ".v") + (d.divides() ? " tellegen_divide.v" : "");
+}
+
+std::string units_cost(const HardwareDesign& d) {
+  const FixedStep& fixed = d.fixed;
+  const HardwareSchedule& s = d.schedule;
+  int products = 0, sums = 0, reads = 0, quotients = 0, others = 0;
+  for (std::size_t k = 0; k < fixed.ops.size(); ++k) {
+    if (s.places[k].start < 0) continue;
+    const UnitKind kind = unit_of(fixed.ops[k].kind);
+    products += kind == UnitKind::multiplier;
+    sums += kind == UnitKind::adder;
+    reads += kind == UnitKind::table;
+    quotients += kind == UnitKind::divider;
+    others += kind == UnitKind::wire;
+  }
+  std::string out = fmt::format(
+      "| a step | |\n| --- | --- |\n| clock cycles | {} |\n| multipliers | {}, latency {} |\n| adders | {} "
+      "|\n",
+      s.cycles, s.multipliers, d.units.multiplier_latency, s.adders);
+  if (s.dividers > 0) out += fmt::format("| dividers | {} |\n", s.dividers);
+  return out +
+         fmt::format(
+             "| registers | {} words, and {} of states, {} of outputs |\n| ROM | {} bits |\n"
+             "| operations | {} products, {} sums, {} table reads, {} quotients and roots, {} others |\n\n",
+             s.registers, fixed.states.size(), fixed.outputs.size(), rom_bits(fixed), products, sums, reads,
+             quotients, others);
+}
+
+std::string micro_cost(const HardwareDesign& d) {
+  const MicroProgram& p = d.micro;
+  const std::string file = micro_program_file(d);
+  const std::size_t row_bits = 4 * file.find('\n');
+  return fmt::format(
+      "| a step | |\n| --- | --- |\n| clock cycles | {} |\n| instructions | {}, of about {} bits |\n"
+      "| memory of words | {}, twice |\n| tables | {} bits |\n\n",
+      p.cycles(), p.instructions, row_bits, p.words.size(), rom_bits(d.fixed));
 }
 
 }  // namespace
@@ -68,73 +104,105 @@ std::string verilog_bench(const HardwareDesign& d) {
 }
 
 std::string hardware_makefile(const HardwareDesign& d) {
-  return fmt::format(
-      "# make c: the bit-true model; make iverilog, make verilator: the module; both against the vectors.\n"
-      "# make ice40, make ecp5: synthesis by yosys; make netlist: what yosys made, against the vectors.\n"
-      "SOURCES = {0}\n\n"
-      "c:\n\tcc -std=c99 -O1 -o replay {1}_fixed.c {1}_host.c main.c -lm && ./replay\n\n"
-      "iverilog:\n\tiverilog -g2012 -o bench.vvp $(SOURCES) {1}_bench.v && vvp -n bench.vvp\n\n"
-      "verilator:\n\tverilator --binary -Wno-fatal -Wno-lint -Wno-style --top-module {1}_bench $(SOURCES) "
-      "{1}_bench.v "
-      "&& ./obj_dir/V{1}_bench\n\n"
-      "ice40:\n\tyosys -q -p 'read_verilog $(SOURCES); synth_ice40 -dsp -top {1}; tee -o ice40.txt stat; "
-      "write_verilog ice40.v'\n\n"
-      "ecp5:\n\tyosys -q -p 'read_verilog $(SOURCES); synth_ecp5 -top {1}; tee -o ecp5.txt stat; "
-      "write_verilog ecp5.v'\n\n"
-      "# Without the cells of a device: the netlist in gates.\n"
-      "netlist:\n\tyosys -q -p 'read_verilog $(SOURCES); synth -top {1}; write_verilog netlist.v' && "
-      "iverilog -g2012 -o netlist.vvp netlist.v {1}_bench.v && vvp -n netlist.vvp\n\n"
-      ".PHONY: c iverilog verilator ice40 ecp5 netlist\n",
-      verilog_sources(d), d.name);
+  std::string text =
+      R"(# make c: the bit-true model; make iverilog, make verilator: the module; all against the vectors.
+# make ports: over the ports of a host. make ice40, make ecp5: synthesis by yosys.
+# make netlist: what yosys made, in gates, against the vectors; make netlist_ice40: in cells of the device.
+# make up5k: for an iCE40 UP5K in its package of 48 pins, with the port of a byte: its netlist against the vectors, placed,
+# routed, packed.
+# Modules are flattened after synthesis: yosys 0.23 has lost multipliers where it packs them in a flat design.
+SOURCES = {SOURCES}
+TOP = {TOP}
+WITH_PORT = $(SOURCES){WORDS} {NAME}_bytes.v
+ICE40_CELLS = /usr/share/yosys/ice40/cells_sim.v
+
+c:
+	cc -std=c99 -O1 -o replay {NAME}_fixed.c {NAME}_host.c main.c -lm && ./replay
+
+iverilog:
+	iverilog -g2012 -o bench.vvp $(SOURCES) {NAME}_bench.v && vvp -n bench.vvp
+
+ports:
+	iverilog -g2012 -o ports.vvp $(WITH_PORT) {NAME}_axi.v {NAME}_ports_bench.v && vvp -n ports.vvp
+
+verilator:
+	verilator --binary -Wno-fatal -Wno-lint -Wno-style --top-module {NAME}_bench $(SOURCES) {NAME}_bench.v && ./obj_dir/V{NAME}_bench
+
+ice40:
+	yosys -q -p 'read_verilog $(SOURCES); synth_ice40 -dsp -device u -noflatten -top $(TOP); flatten; tee -o ice40.txt stat; write_verilog ice40.v'
+
+ecp5:
+	yosys -q -p 'read_verilog $(SOURCES); synth_ecp5 -top $(TOP); tee -o ecp5.txt stat; write_verilog ecp5.v'
+
+netlist:
+	yosys -q -p 'read_verilog $(SOURCES); synth -top $(TOP); write_verilog netlist.v' && iverilog -g2012 -o netlist.vvp netlist.v {NAME}_bench.v && vvp -n netlist.vvp
+
+# Inputs of cells that are left open are 0 in the device.
+netlist_ice40: ice40
+	yosys -q -p 'read_verilog ice40.v; setundef -zero; write_verilog ice40_zero.v'
+	iverilog -g2012 -DNO_ICE40_DEFAULT_ASSIGNMENTS -o netlist_ice40.vvp ice40_zero.v $(ICE40_CELLS) {NAME}_bench.v && vvp -n netlist_ice40.vvp
+
+up5k:
+	yosys -q -p 'read_verilog $(WITH_PORT); synth_ice40 -dsp -device u -noflatten -top {NAME}_bytes; flatten; write_json up5k.json; setundef -zero; write_verilog up5k.v'
+	iverilog -g2012 -DNO_ICE40_DEFAULT_ASSIGNMENTS -o up5k.vvp up5k.v $(ICE40_CELLS) $(SOURCES){WORDS} {NAME}_axi.v {NAME}_ports_bench.v && vvp -n up5k.vvp
+	nextpnr-ice40 -q --up5k --package sg48 --freq 24 --seed 1 --json up5k.json --asc up5k.asc --report up5k_report.json
+	icepack up5k.asc up5k.bin
+
+.PHONY: c iverilog ports verilator ice40 ecp5 netlist netlist_ice40 up5k
+)";
+  const std::pair<std::string, std::string> values[] = {
+      {"{SOURCES}", verilog_sources(d)},
+      {"{TOP}", d.microcode ? d.name + "_words" : d.name},
+      {"{WORDS}", d.microcode ? "" : " " + d.name + "_words.v"},
+      {"{NAME}", d.name}};
+  for (const auto& [from, to] : values)
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+  return text;
 }
 
 std::string hardware_readme(const HardwareDesign& d) {
   const FixedStep& fixed = d.fixed;
-  const HardwareSchedule& s = d.schedule;
-  int products = 0, sums = 0, reads = 0, quotients = 0, others = 0;
-  for (std::size_t k = 0; k < fixed.ops.size(); ++k) {
-    if (s.places[k].start < 0) continue;
-    const UnitKind kind = unit_of(fixed.ops[k].kind);
-    products += kind == UnitKind::multiplier;
-    sums += kind == UnitKind::adder;
-    reads += kind == UnitKind::table;
-    quotients += kind == UnitKind::divider;
-    others += kind == UnitKind::wire;
-  }
   std::string out = fmt::format(
       "# {0}\n\nOne step of a Tellegen model in fixed point: method {1}, {2:g} s a step, words of {3} "
       "bits.\n\n"
-      "    make c iverilog\n\n"
-      "replays {4} steps of the model's own scenario by the bit-true model in C and by the module, and fails "
-      "where a\n"
-      "bit differs. `make verilator`, `make ice40`, `make ecp5` and `make netlist` need verilator and "
-      "yosys.\n\n"
-      "| a step | |\n| --- | --- |\n| clock cycles | {5} |\n| multipliers | {6}, latency {7} |\n| adders | "
-      "{8} |\n",
-      d.title, d.method, d.step_seconds, d.bits(), d.vector_steps, s.cycles, s.multipliers,
-      d.units.multiplier_latency, s.adders);
-  if (s.dividers > 0) out += fmt::format("| dividers | {} |\n", s.dividers);
-  out += fmt::format(
-      "| registers | {} words, and {} of states, {} of outputs |\n| ROM | {} bits |\n"
-      "| operations | {} products, {} sums, {} table reads, {} quotients and roots, {} others |\n\n",
-      s.registers, fixed.states.size(), fixed.outputs.size(), rom_bits(fixed), products, sums, reads,
-      quotients, others);
-  out += fmt::format(
-      "`start` takes a step; hold the inputs `u*` until `done`. Then `x*` are the states after the "
-      "step{}.\n\n"
-      "| word | what | one unit is |\n| --- | --- | --- |\n",
+      "    make c iverilog ports\n\n"
+      "replays {4} steps of the model's own scenario by the bit-true model in C, by the module, and by the "
+      "module "
+      "over\nits ports for a host, and fails where a bit differs. `make verilator`, `make ice40`, `make "
+      "ecp5`, "
+      "`make netlist`,\n`make netlist_ice40` and `make up5k` need verilator, yosys, nextpnr-ice40 and "
+      "fpga-icestorm.\n\n",
+      d.title, d.method, d.step_seconds, d.bits(), d.vector_steps);
+  out += d.microcode ? micro_cost(d) : units_cost(d);
+  const std::string when =
       d.step.outputs_before
-          ? ", and `y_*` the\noutputs at its beginning: those at the end come with the next step"
-          : " and `y_*` the\noutputs there");
+          ? ", and the\noutputs are those at its beginning: those at the end come with the next step"
+          : " and the outputs\nthose there";
+  if (!d.microcode)
+    out += fmt::format(
+        "`start` of `{0}` takes a step; hold the inputs `u*` until `done`. Then the states `x*` are those "
+        "after the "
+        "step{1}.\n\n",
+        d.name, when);
+  out += fmt::format(
+      "`{0}_words` has all words at addresses; `{0}_bytes` and `{0}_axi` reach it over a port of a byte and "
+      "over "
+      "AXI4-Lite\n(byte address 4 x address). Write what is given, write to address 0, wait until `busy` is "
+      "0: the "
+      "states are those after the\nstep{1}. After a reset the states take their first values{2}.\n\n"
+      "| address | word | what | one unit is |\n| --- | --- | --- | --- |\n",
+      d.name, when, d.microcode ? " (`busy` meanwhile); a host can write them too" : "");
+  std::size_t address = 1;
+  for (std::size_t k = 0; k < fixed.given.size(); ++k)
+    out += fmt::format("| {} | `u{}` | given: `{}_given` in `{}_host.c` computes it | {} |\n", address++, k,
+                       d.name, d.name, meaning(d, fixed.given[k], 0));
   for (std::size_t k = 0; k < fixed.outputs.size(); ++k)
-    out += fmt::format("| `{}` | output {} | {} |\n", d.output_ports[k], d.output_names[k],
+    out += fmt::format("| {} | `{}` | output {} | {} |\n", address++, d.output_ports[k], d.output_names[k],
                        meaning(d, fixed.outputs[k], fixed.output_of[k].exponent));
   for (std::size_t k = 0; k < fixed.states.size(); ++k)
-    out += fmt::format("| `x{}` | state, {:.9g} at the start | {} |\n", k, d.step.states[k].start,
-                       meaning(d, fixed.states[k], 0));
-  for (std::size_t k = 0; k < fixed.given.size(); ++k)
-    out += fmt::format("| `u{}` | given: `{}_given` in `{}_host.c` computes it | {} |\n", k, d.name, d.name,
-                       meaning(d, fixed.given[k], 0));
+    out += fmt::format("| {} | `x{}` | state, {:.9g} at the start | {} |\n", address++, k,
+                       d.step.states[k].start, meaning(d, fixed.states[k], 0));
   out += fmt::format(
       "\nUnits are SI. Over the whole scenario, {} steps, against the same steps in double:\n\n"
       "| output | largest value | largest error |\n| --- | --- | --- |\n",

@@ -24,28 +24,18 @@ int latency_of(const FixedStep& fixed, const HardwareUnits& units, FixedOp::Kind
   return 1;
 }
 
-// A repeatable shuffle: which of two equal operations goes first.
-std::uint32_t mixed(std::uint32_t x) {
-  x ^= x >> 16, x *= 0x7feb352dU, x ^= x >> 15, x *= 0x846ca68bU;
-  return x ^ (x >> 16);
-}
-
 class Scheduler {
  public:
   Scheduler(const FixedStep& fixed, const HardwareUnits& units) : fixed_(fixed), units_(units) {
     const std::size_t n = fixed.ops.size();
     latency_.resize(n);
     readers_.resize(n);
-    needed_.assign(n, 0);
-    for (const int op : fixed.next) needed_[op] = 1;
-    for (const auto& word : fixed.outputs) needed_[word.op] = 1;
-    for (std::size_t k = n; k-- > 0;) {
+    needed_ = needed_operations(fixed);
+    for (std::size_t k = 0; k < n; ++k) {
       latency_[k] = latency_of(fixed, units, fixed.ops[k].kind);
-      if (needed_[k]) for_each_source(fixed.ops[k], [&](int s) { needed_[s] = 1; });
-    }
-    for (std::size_t k = 0; k < n; ++k)
       if (needed_[k])
         for_each_source(fixed.ops[k], [&](int s) { readers_[s].push_back(static_cast<int>(k)); });
+    }
     way_.assign(n, 0);
     for (std::size_t k = n; k-- > 0;) {
       for (const int r : readers_[k]) way_[k] = std::max(way_[k], way_[r]);
@@ -68,8 +58,8 @@ class Scheduler {
     }
     std::vector<std::uint32_t> tie(n);
     for (std::size_t k = 0; k < n; ++k)
-      tie[k] = seed == 0 ? static_cast<std::uint32_t>(k)
-                         : mixed(seed * 0x9e3779b9U + static_cast<std::uint32_t>(k));
+      tie[k] =
+          seed == 0 ? static_cast<std::uint32_t>(k) : repeatable_shuffle(seed, static_cast<std::uint32_t>(k));
     std::stable_sort(order.begin(), order.end(),
                      [&](int x, int y) { return way_[x] != way_[y] ? way_[x] > way_[y] : tie[x] < tie[y]; });
     std::vector<int> divider_free(static_cast<std::size_t>(std::max(1, units_.dividers)), 0);
@@ -217,6 +207,21 @@ UnitKind unit_of(FixedOp::Kind kind) {
     default:
       return UnitKind::wire;
   }
+}
+
+std::vector<char> needed_operations(const FixedStep& fixed) {
+  std::vector<char> result(fixed.ops.size(), 0);
+  for (const int op : fixed.next) result[op] = 1;
+  for (const auto& word : fixed.outputs) result[word.op] = 1;
+  for (std::size_t k = fixed.ops.size(); k-- > 0;)
+    if (result[k]) for_each_source(fixed.ops[k], [&](int s) { result[s] = 1; });
+  return result;
+}
+
+std::uint32_t repeatable_shuffle(std::uint32_t seed, std::uint32_t k) {
+  std::uint32_t x = seed * 0x9e3779b9U + k;
+  x ^= x >> 16, x *= 0x7feb352dU, x ^= x >> 15, x *= 0x846ca68bU;
+  return x ^ (x >> 16);
 }
 
 HardwareSchedule schedule_step(const FixedStep& fixed, const HardwareUnits& units) {

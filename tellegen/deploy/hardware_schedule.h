@@ -36,6 +36,11 @@ struct HardwareSchedule {
 enum class UnitKind { none, multiplier, adder, divider, table, wire };
 UnitKind unit_of(FixedOp::Kind kind);
 
+// Per operation: whether a next state or an output needs its value.
+std::vector<char> needed_operations(const FixedStep& fixed);
+// Which of two equal things goes first: numbers that look like chance, the same in every run.
+std::uint32_t repeatable_shuffle(std::uint32_t seed, std::uint32_t k);
+
 HardwareSchedule schedule_step(const FixedStep& fixed, const HardwareUnits& units);
 
 template <class Fn>

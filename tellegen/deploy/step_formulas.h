@@ -52,6 +52,11 @@ struct FormulaNode {
   double scale = 1.0;        // what is computed is this times the value
   bool fixed_scale = false;  // an angle, or an operand that is compared with others
   bool wraps = false;        // an angle in turns that may be off by whole turns
+
+  bool same_function(const FormulaNode& other) const {
+    return kind == Kind::function && other.kind == kind && call == other.call && table == other.table &&
+           order == other.order;
+  }
 };
 
 using NodeKind = FormulaNode::Kind;

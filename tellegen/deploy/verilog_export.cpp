@@ -55,6 +55,12 @@ std::string vectors(const HardwareDesign& d, const StepScenario& scenario) {
   return out;
 }
 
+std::string words_file(const HardwareDesign& d) {
+  std::string out;
+  for (const std::int64_t raw : d.micro.words) out += hex_word(raw, d.bits()) + "\n";
+  return out;
+}
+
 std::string table_file(const FixedTable& table, int bits) {
   std::string out;
   for (std::size_t k = 0; k < table.entries.size(); ++k) out += hex_word(table_raw(table, k), bits) + "\n";
@@ -110,7 +116,6 @@ VerilogExport export_verilog(const Model& model, Simulation& simulation, const V
   if (d.run.overflows > 0)
     refuse(model, "T422", fmt::format("{} results leave the range of their words", d.run.overflows),
            "take longer words: --bits");
-  d.schedule = schedule_step(d.fixed, options.units);
   d.vector_steps = std::max<std::int64_t>(1, std::min(options.vector, d.scenario_steps));
 
   CMembers ports;
@@ -122,18 +127,32 @@ VerilogExport export_verilog(const Model& model, Simulation& simulation, const V
     const FixedStep::Word& word = d.fixed.states[k];
     d.start.push_back(to_raw(d.step.states[k].start, word, d.fixed.ops[word.op], d.bits()));
   }
+  d.microcode = options.microcode;
   const std::string& name = d.name;
-  result.files = {{name + ".v", verilog_module(d)},
-                  {name + "_bench.v", verilog_bench(d)},
-                  {name + "_vectors.hex", vectors(d, scenario)},
-                  {name + "_fixed.h", fixed_c_header(d)},
-                  {name + "_fixed.c", fixed_c_model(d)},
-                  {name + "_host.c", fixed_c_host(d)},
-                  {"main.c", fixed_c_replay(d)},
-                  {"tellegen_math.h", std::string(runtime_source())},
-                  {"Makefile", hardware_makefile(d)},
-                  {"README.md", hardware_readme(d)}};
-  if (d.schedule.dividers > 0) result.files.push_back({"tellegen_divide.v", verilog_divider()});
+  if (d.microcode) {
+    d.micro = micro_program(d.fixed, d.start);
+    result.files = {{name + "_words.v", micro_module(d)},
+                    {name + "_program.hex", micro_program_file(d)},
+                    {name + "_words.hex", words_file(d)},
+                    {name + "_bench.v", words_bench(d)}};
+  } else {
+    d.schedule = schedule_step(d.fixed, options.units);
+    result.files = {{name + ".v", verilog_module(d)},
+                    {name + "_words.v", words_module(d)},
+                    {name + "_bench.v", verilog_bench(d)}};
+  }
+  result.files.insert(result.files.end(), {{name + "_bytes.v", byte_port(d)},
+                                           {name + "_axi.v", axi_port(d)},
+                                           {name + "_ports_bench.v", ports_bench(d)},
+                                           {name + "_vectors.hex", vectors(d, scenario)},
+                                           {name + "_fixed.h", fixed_c_header(d)},
+                                           {name + "_fixed.c", fixed_c_model(d)},
+                                           {name + "_host.c", fixed_c_host(d)},
+                                           {"main.c", fixed_c_replay(d)},
+                                           {"tellegen_math.h", std::string(runtime_source())},
+                                           {"Makefile", hardware_makefile(d)},
+                                           {"README.md", hardware_readme(d)}});
+  if (d.divides()) result.files.push_back({"tellegen_divide.v", verilog_divider()});
   for (const FixedTable& table : d.fixed.tables)
     result.files.push_back({fmt::format("{}_{}.hex", name, table.name), table_file(table, d.bits())});
   return result;

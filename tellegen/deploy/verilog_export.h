@@ -3,6 +3,8 @@
 // (fixed_numbers.h), and scheduled on a few units (hardware_schedule.h).
 //
 //   NAME.v                     the module: start, done, words in and out
+//   NAME_words.v               its words at addresses; or the processor with its program (micro_program.h)
+//   NAME_bytes.v, NAME_axi.v   ports to it for a host
 //   NAME_TABLE.hex             contents of tables
 //   NAME_fixed.h, NAME_fixed.c the same, bit for bit, as C
 //   NAME_host.c                what goes into each step
@@ -24,6 +26,7 @@ struct VerilogOptions {
   std::int64_t vector = 100;  // steps in the vectors
   int bits = 27;
   HardwareUnits units = {};
+  bool microcode = false;           // a small processor instead of units
   std::vector<Expr> external = {};  // of each external input: its value in the scenario, of t and parameters
 };
 
