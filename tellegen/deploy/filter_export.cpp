@@ -109,19 +109,25 @@ class FilterExporter {
     std::vector<ExportedVariable> all{{"time", "s", "", Role::time}};
     for (int s : options_.sensors) {
       const ModelOutput& sensor = model_.outputs[static_cast<std::size_t>(s)];
-      all.push_back({sensor.name, sensor.unit, "reading; not a number (NaN) where it is missing", Role::input,
-                     std::numeric_limits<double>::quiet_NaN()});
+      all.push_back({sensor.name, sensor_unit(s), "reading; not a number (NaN) where it is missing",
+                     Role::input, std::numeric_limits<double>::quiet_NaN()});
     }
     const std::vector<double> start = start_inputs();
     for (std::size_t k = 0; k < options_.inputs.size(); ++k)
       all.push_back({options_.inputs[k], input_unit(options_.inputs[k]), "", Role::input, start[k]});
     for (std::size_t k : exported_) {
       const EstimatedQuantity& quantity = plant_.quantities()[k];
-      all.push_back({quantity.name, quantity.unit, "estimate", Role::output});
-      all.push_back({quantity.name + "_sd", quantity.unit, "standard deviation", Role::output, 0.0, true});
+      const std::string unit = plant_.unit_of(quantity);
+      all.push_back({quantity.name, unit, "estimate", Role::output});
+      all.push_back({quantity.name + "_sd", unit, "standard deviation", Role::output, 0.0, true});
     }
     make_names_unique(all, "_estimate", "");
     return all;
+  }
+
+  std::string sensor_unit(int sensor) const {
+    const ModelOutput& output = model_.outputs[static_cast<std::size_t>(sensor)];
+    return plant_.unit_of({EstimatedQuantity::What::sensor, output.name, output.unit});
   }
 
   std::string input_unit(const std::string& name) const {
@@ -210,40 +216,21 @@ class FilterExporter {
 
   // Estimates and their slopes: roots of one program of states, time and inputs.
   void build_quantities() {
-    const MinimalForm& form = plant_.form();
-    Pool& pool = *plant_.model().pool;
-    std::vector<ProgramInput> inputs;
-    for (Expr x : form.states) inputs.push_back({x, 1});
-    inputs.push_back({pool.symbol("t"), 1});
-    for (Expr u : plant_.input_symbols()) inputs.push_back({u, 1});
-    for (Expr p : form.parameters) inputs.push_back({p, 0});
-    numbers_ = form.values;
-    std::vector<ProgramRoot> means, slopes;
+    QuantityCode code = plant_.quantity_code();
     CMembers members;
-    for (std::size_t k = 0; k < plant_.quantities().size(); ++k) {
-      const Expr value = plant_.formulas() ? plant_.formulas()->quantities[k] : plant_.quantity_formulas()[k];
-      const EstimatedQuantity& quantity = plant_.quantities()[k];
-      const auto symbols = symbols_of(std::span(&value, 1));
-      if (std::any_of(form.unknowns.begin(), form.unknowns.end(), [&](Expr w) {
-            return std::find(symbols.begin(), symbols.end(), w) != symbols.end();
-          })) {
-        result_.left_out.push_back(quantity.name + ": it follows from equations that have to be solved");
-        continue;
-      }
-      means.push_back({value, 1});
-      for (std::size_t i = 0; i < form.states.size(); ++i)
-        if (const Expr slope = derivative(value, form.states[i]); !slope.is_number(0)) {
-          slopes.push_back({slope, 1});
-          column_.push_back(static_cast<int>(i));
-        }
-      first_slope_.push_back(static_cast<int>(column_.size()));
-      estimates_.push_back(members.add(quantity.name));
-      deviations_.push_back(members.add(quantity.name + " deviation"));
-      exported_.push_back(k);
-      result_.estimates.push_back(quantity.name);
+    for (std::size_t k : code.quantities) {
+      const std::string& name = plant_.quantities()[k].name;
+      estimates_.push_back(members.add(name));
+      deviations_.push_back(members.add(name + " deviation"));
+      result_.estimates.push_back(name);
     }
-    means.insert(means.end(), slopes.begin(), slopes.end());
-    quantities_.program = make_program(pool, inputs, {}, means, 2);
+    for (const std::string& name : code.left_out)
+      result_.left_out.push_back(name + ": it follows from equations that have to be solved");
+    exported_ = std::move(code.quantities);
+    numbers_ = std::move(code.numbers);
+    column_ = std::move(code.column);
+    first_slope_ = std::move(code.last);
+    quantities_.program = std::move(code.program);
     quantities_.entries = {{"quantities", {run_section(0), run_section(1), emit(quantities_.program.roots)}}};
   }
 
@@ -285,9 +272,7 @@ class FilterExporter {
     };
     std::vector<std::string> lines;
     for (std::size_t k = 0; k < readings_.size(); ++k)
-      lines.push_back(
-          fmt::format("double {};{}", readings_[k],
-                      comment(model_.outputs[static_cast<std::size_t>(options_.sensors[k])].unit)));
+      lines.push_back(fmt::format("double {};{}", readings_[k], comment(sensor_unit(options_.sensors[k]))));
     out += "/* What the sensors say; not a number (NAN of math.h) where a reading is missing. */\n";
     out += structure("readings", lines);
     lines.clear();
@@ -296,7 +281,7 @@ class FilterExporter {
     lines.clear();
     for (std::size_t k = 0; k < estimates_.size(); ++k)
       lines.push_back(fmt::format("double {}, {};{}", estimates_[k], deviations_[k],
-                                  comment(plant_.quantities()[exported_[k]].unit)));
+                                  comment(plant_.unit_of(plant_.quantities()[exported_[k]]))));
     out += structure("estimates", lines);
     lines = {fmt::format("double w[{}];", registers_.size()),
              fmt::format("double u[{}];", inputs_.size() + 1), "long row;"};
@@ -553,7 +538,7 @@ class FilterExporter {
   std::vector<std::size_t> exported_;                                    // quantities
   Procedure quantities_;
   std::vector<double> numbers_;
-  std::vector<int> column_, first_slope_;  // of slopes: the state; of quantities: the end of theirs
+  std::vector<std::int32_t> column_, first_slope_;  // of slopes: the state; of quantities: the end of theirs
   FilterExport result_;
 };
 
