@@ -6,7 +6,8 @@
 // twin: the thermal digital twin on its published problems; lossy: a motor estimated from samples of which
 // some are lost; sensor-faults: sensors that fail, and are named; estimate-size: filters of large networks;
 // identify: numbers with no starting values; relaxation: the published conic route to such; mechanisms: open
-// and closed chains beside Simbody and DART; maps: lookups; python: calls beside those of C++.
+// and closed chains beside Simbody and DART; maps: lookups; export: exported C beside the own loop; python:
+// calls beside those of C++.
 #include <memory>
 
 #include "benchmarks/circuits.h"
@@ -14,6 +15,7 @@
 #include "benchmarks/default_run.h"
 #include "benchmarks/derivatives.h"
 #include "benchmarks/estimate_size.h"
+#include "benchmarks/exported_code.h"
 #include "benchmarks/identification.h"
 #include "benchmarks/lossy.h"
 #include "benchmarks/machine_extraction.h"
@@ -339,6 +341,20 @@ void add_maps(CLI::App& command) {
   });
 }
 
+void add_exported_code(CLI::App& command) {
+  CLI::App* exported =
+      command.add_subcommand("export", "steps of exported C beside Tellegen's own loop over the same run");
+  const auto options = std::make_shared<ExportedCodeOptions>();
+  exported->add_flag("--quick", options->quick, "few steps, once");
+  exported->add_option("--json", options->json, "write everything that is printed to this file");
+  exported->callback([options] {
+    const std::string_view name = "tellegen benchmark export";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_exported_code(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 void add_python(CLI::App& command) {
   CLI::App* python =
       command.add_subcommand("python", "a run and a sweep called from Python beside the same from C++");
@@ -374,6 +390,7 @@ void add_benchmark(CLI::App& command) {
   add_identification(command);
   add_relaxation(command);
   add_maps(command);
+  add_exported_code(command);
   add_python(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");

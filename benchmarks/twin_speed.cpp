@@ -183,7 +183,7 @@ void twin_speed(Report& report, const TwinBenchmarkOptions&) {
         q[static_cast<long>(k)] = twin.states()[k].noise * twin.states()[k].noise * record.step;
       return q;
     }();
-    FilterProgram program(twin, options, noise, FilterFormulas::Correction::one_by_one, true);
+    FilterProgram program(twin, options, noise, FilterFormulas::Method::one_by_one, true);
     const auto rows = static_cast<long>(record.steps);
     std::vector<double> innovations(2 * record.readings.size());
     const auto led = [&] {

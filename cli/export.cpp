@@ -119,15 +119,26 @@ std::string count_of(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-void write_fmu(const ExportRequest& request, const Model& model, Simulation& simulation) {
-  const FmuExport fmu = export_fmu(model, simulation, {.name = name_of(request), .version = request.fmi});
+void write_archive(const std::string& path, const FmuExport& fmu) {
   try {
-    AtomicFile file(request.output);
+    AtomicFile file(path);
     write_zip(file.aside(), fmu.files);
     file.commit();
   } catch (const std::runtime_error& error) {
     throw not_written(tellegen_export, error);
   }
+}
+
+void print_binaries(const FmuExport& fmu) {
+  fmt::print("binaries: {}\n",
+             fmu.binaries.empty() ? "none, there is no compiler: sources only" : joined(fmu.binaries));
+  if (!fmu.inputs.empty()) fmt::print("inputs: {}\n", joined(fmu.inputs));
+  fmt::print("outputs: {}\n", joined(fmu.outputs));
+}
+
+void write_fmu(const ExportRequest& request, const Model& model, Simulation& simulation) {
+  const FmuExport fmu = export_fmu(model, simulation, {.name = name_of(request), .version = request.fmi});
+  write_archive(request.output, fmu);
   const Problem& problem = simulation.problem();
   fmt::print("{}, {} with steps of {:g} s as an FMU (FMI {}.0, co-simulation{}) in {}\n", model.name,
              problem.options.method, problem.step, request.fmi,
@@ -139,10 +150,7 @@ void write_fmu(const ExportRequest& request, const Model& model, Simulation& sim
                count_of(fmu.indicators, "event indicator"),
                fmu.no_derivatives.empty() ? ", directional derivatives"
                                           : "; no directional derivatives: " + fmu.no_derivatives);
-  fmt::print("binaries: {}\n",
-             fmu.binaries.empty() ? "none, there is no compiler: sources only" : joined(fmu.binaries));
-  if (!fmu.inputs.empty()) fmt::print("inputs: {}\n", joined(fmu.inputs));
-  fmt::print("outputs: {}\n", joined(fmu.outputs));
+  print_binaries(fmu);
   print_parameters(fmu.parameters, fmu.fixed);
 }
 
@@ -172,10 +180,21 @@ void write_verilog(const ExportRequest& request, const Model& model, Simulation&
                d.fixed.outputs[k].angle ? "of a turn" : "of its largest value");
 }
 
+void write_estimator_fmu(const ExportRequest& request, const Model& model,
+                         const FilterExportOptions& options) {
+  const FilterFmu exported = export_filter_fmu(model, options, request.fmi);
+  write_archive(request.output, exported.fmu);
+  fmt::print("{}, estimator {} with a row every {:g} s as an FMU (FMI {}.0, co-simulation) in {}\n",
+             model.name, request.estimator, options.step, request.fmi, request.output);
+  print_binaries(exported.fmu);
+  for (const std::string& text : exported.left_out) fmt::print("not exported: {}\n", text);
+}
+
 // Sensors, inputs and the step are those of [estimate].
 void export_estimator(const ExportRequest& request, const Model& model) {
-  if (request.as != "c")
-    throw command_fault(tellegen_export, "T401", "an estimator is exported as C only", {"leave out --as"});
+  if (request.as == "verilog")
+    throw command_fault(tellegen_export, "T401", "an estimator is exported as C or as an FMU",
+                        {"leave out --as, or --as fmu"});
   FilterExportOptions options{
       .name = name_of(request), .estimator = request.estimator, .vector = request.vector};
   options.step = !request.step.empty()   ? read_seconds({tellegen_export, "--step"}, request.step)
@@ -185,6 +204,10 @@ void export_estimator(const ExportRequest& request, const Model& model) {
     throw command_fault(tellegen_export, "T401", "an estimator needs a step", {"give --step"});
   options.sensors = model.estimation.sensors;
   options.inputs = model.estimation.inputs;
+  if (request.as == "fmu") {
+    write_estimator_fmu(request, model, options);
+    return;
+  }
   const FilterExport exported = export_filter(model, options);
   write_files(request.output, exported.files);
   fmt::print("{}, estimator {} with a row every {:g} s as C in {}\n", model.name, request.estimator,
@@ -198,9 +221,13 @@ void export_estimator(const ExportRequest& request, const Model& model) {
 void export_model(const ExportRequest& request) {
   check_choice({tellegen_export, "--as"}, request.as, {"c", "fmu", "verilog"});
   check_choice({tellegen_export, "--real"}, request.real, {"double", "float"});
-  if (request.real == "float" && (request.as != "c" || !request.estimator.empty()))
+  if (request.real == "float" && !request.estimator.empty())
+    throw command_fault(
+        tellegen_export, "T401", "estimators are exported in double only",
+        {"a covariance in single precision loses what small variances say; leave out --real"});
+  if (request.real == "float" && request.as != "c")
     throw command_fault(tellegen_export, "T401", "--real float is for a model's step as C",
-                        {"leave out --real, --as or --estimator"});
+                        {"leave out --real or --as"});
   if (request.fmi != 2 && request.fmi != 3)
     throw command_fault(tellegen_export, "T401", fmt::format("--fmi is 2 or 3, not {}", request.fmi));
   if (request.hardware.bits < least_word || request.hardware.bits > longest_word)
@@ -271,7 +298,9 @@ void add_export(CLI::App& command) {
       .add_option("--parameters", r.parameters,
                   "numbers of components (r1.R) that can be set, beside the model's parameters")
       ->type_name("LIST");
-  command.add_option("--estimator", r.estimator, "the model's estimator instead of its step: kf, ekf or pkf")
+  command
+      .add_option("--estimator", r.estimator,
+                  "the model's estimator instead of its step: kf, ekf, pkf, ukf or steady")
       ->type_name("NAME");
   command.add_option("--set", r.set, "another value of a parameter")->type_name("NAME=VALUE");
   command.add_option("--vector", r.vector, "steps in the test vector")

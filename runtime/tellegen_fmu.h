@@ -36,6 +36,14 @@ enum {
 };
 enum { FMU_ROW = FMU_OUTPUTS + FMU_STATES + FMU_DISCRETE };
 
+/* What a model may say otherwise: how many of its first inputs are readings that may be missing (not a
+ * number), how many steps are to be done at a time, and what it means where one fails. */
+#ifndef FMU_READINGS
+#define FMU_READINGS 0
+#define FMU_STEPS_UNTIL(to) floor((to) / FMU_STEP + 1e-6)
+#define FMU_FAILURE "Newton's iteration did not converge"
+#endif
+
 /* All that changes: plain bytes, so getting, setting and serialising a state is copying it. */
 typedef struct {
   fmu_state model;
@@ -185,7 +193,9 @@ static inline int fmu_set(fmu_instance* fmu, const unsigned int* references, siz
       return 0;
     }
   for (k = 0; k < count; ++k)
-    if (references[k] == 0 || references[k] >= FMU_FIRST_OUTPUT || !isfinite(values[k])) {
+    if (references[k] == 0 || references[k] >= FMU_FIRST_OUTPUT ||
+        !(isfinite(values[k]) || (isnan(values[k]) && references[k] >= FMU_FIRST_INPUT &&
+                                  references[k] < FMU_FIRST_INPUT + FMU_READINGS))) {
       snprintf(fmu->message, sizeof fmu->message, "variable %u cannot be set to %g", references[k],
                values[k]);
       fmu_report(fmu, 1, fmu->message);
@@ -212,7 +222,7 @@ static inline int fmu_step(fmu_instance* fmu, double to) {
     return 3;
   }
   if (!fmu_take_parameters(fmu)) return 3;
-  steps = floor(to / FMU_STEP + 1e-6) - floor(done + 0.5);
+  steps = FMU_STEPS_UNTIL(to) - floor(done + 0.5);
   if (!d->over && steps >= 1.0) {
     memcpy(row, d->values + FMU_FIRST_OUTPUT, (FMU_OUTPUTS + FMU_STATES) * sizeof(double));
     memcpy(row + FMU_OUTPUTS + FMU_STATES, d->discrete, FMU_DISCRETE * sizeof(double));
@@ -223,8 +233,7 @@ static inline int fmu_step(fmu_instance* fmu, double to) {
   if (status == 2) d->over = 1;
   if (status == 1) {
     d->phase = FMU_FAILED;
-    snprintf(fmu->message, sizeof fmu->message, "Newton's iteration did not converge after t = %g s",
-             fmu_model_time(&d->model));
+    snprintf(fmu->message, sizeof fmu->message, FMU_FAILURE " after t = %g s", fmu_model_time(&d->model));
     fmu_report(fmu, 1, fmu->message);
     return 1;
   }

@@ -10,10 +10,12 @@
 
 #include "tellegen/deploy/fmu_export.h"
 #include "tellegen/deploy/zip_file.h"
+#include "tellegen/estimate/twin.h"
 #include "tellegen/fmu/fmu.h"
 #include "tellegen/model/fmu_component.h"
 #include "tellegen/model/read.h"
 #include "tellegen/results/test_folder.h"
+#include "tellegen/results/trajectory.h"
 #include "tellegen/simulate/simulate.h"
 #include "tests/program.h"
 
@@ -429,6 +431,148 @@ TEST(FmuImport, ExportedModelsComeBackAsTheyAre) {
     ASSERT_EQ(found.names.size(), expected.names.size());
     for (std::size_t k = 0; k < found.values.size(); ++k)
       EXPECT_NEAR(found.values[k], expected.values[k], 1e-12 * (1.0 + std::abs(expected.values[k]))) << k;
+  }
+}
+
+const char* const watched_body = R"toml(
+name = "Watched body"
+[parameters]
+P = { value = "10 W" }
+[inputs]
+air = { value = "293.15 K", unit = "degC" }
+[components]
+c = { kind = "thermal.capacitor", p = "body", n = "datum", C = 50, T0 = 300 }
+r = { kind = "thermal.resistor", p = "body", n = "out", R = 2 }
+a = { kind = "thermal.fixed_temperature", p = "out", T = "air" }
+q = { kind = "thermal.heat_source", p = "datum", n = "body", Q = "P" }
+[sensors]
+S = { measures = "body.T", noise = "0.1 K" }
+[unknowns]
+P = { start = "5 W", deviation = "5 W", varies = "walk", walk = 0.5, coordinate = "value" }
+[estimate]
+unknowns = ["P"]
+inputs = ["air"]
+step = "0.1 s"
+[estimate.states]
+"body.T" = { deviation = 1, noise = 0.01 }
+[simulation]
+stop = "4 s"
+step = "0.1 s"
+method = "tr"
+)toml";
+
+const char* const plant_with_twin = R"toml(
+[components]
+c = { kind = "thermal.capacitor", p = "body", n = "datum", C = 50, T0 = 300 }
+r = { kind = "thermal.resistor", p = "body", n = "out", R = 2 }
+a = { kind = "thermal.fixed_temperature", p = "out", T = "293.15 + t" }
+q = { kind = "thermal.heat_source", p = "datum", n = "body", Q = 10 }
+twin = { kind = "fmu:twin.fmu", S = "body.T", air = "293.15 + t", every = "0.1 s" }
+[outputs]
+S = { value = "body.T", unit = "K" }
+air = { value = "293.15 + t", unit = "K" }
+heat = "twin.P"
+heat_sd = "twin.P_sd"
+S_estimate = "twin.S_estimate"
+S_sd = "twin.S_sd"
+[simulation]
+stop = "4 s"
+step = "0.1 s"
+method = "tr"
+)toml";
+
+// The readings come from a model in which the estimator runs: its estimates of a row are there one
+// communication step later, and are those of `estimate`.
+TEST(FmuImport, an_estimator_follows_the_model_it_stands_in) {
+  const TestFolder folder;
+  put(folder / "body.toml", watched_body);
+  for (const std::string estimator : {"kf", "ukf", "steady"})
+    for (const std::string version : {"3", "2"}) {
+      if (estimator != "kf" && version == "2") continue;
+      const std::string fmu = (folder / "twin.fmu").string();
+      const Ran exported = run_program({"export", (folder / "body.toml").string(), "--estimator", estimator,
+                                        "--as", "fmu", "--fmi", version, "--output", fmu});
+      ASSERT_EQ(exported.code, 0) << exported.err;
+      put(folder / "plant.toml", plant_with_twin);
+      const std::string run = (folder / "run.csv").string(), estimate = (folder / "estimate.csv").string();
+      const Ran simulated = run_program({"simulate", (folder / "plant.toml").string(), "--output", run});
+      ASSERT_EQ(simulated.code, 0) << simulated.err;
+      const Ran estimated = run_program({"estimate", (folder / "body.toml").string(), "--data", run,
+                                         "--estimator", estimator, "--anyway", "--output", estimate});
+      ASSERT_EQ(estimated.code, 0) << estimated.err;
+      const Trajectory by_fmu = read_csv(run), here = read_csv(estimate);
+      const auto column = [](const Trajectory& of, const std::string& name) {
+        for (std::size_t k = 0; k < of.names.size(); ++k)
+          if (of.names[k] == name) return k;
+        ADD_FAILURE() << "no column " << name;
+        return std::size_t{0};
+      };
+      for (std::size_t row = 0; row < 40; ++row) {
+        const auto alike = [&](const char* there, const char* name) {
+          const double a = by_fmu.at(row + 1, column(by_fmu, there)), b = here.at(row, column(here, name));
+          EXPECT_NEAR(a, b, 1e-12 * std::abs(b)) << estimator << ", " << name << ", row " << row;
+        };
+        alike("heat", "P");
+        alike("heat_sd", "P_sd");
+        alike("S_estimate", "S");
+        alike("S_sd", "S_sd");
+      }
+    }
+}
+
+// A reading that is not a number is missing; those that are counted are counted once, however long a
+// communication step is.
+TEST(FmuImport, an_estimator_takes_missing_readings) {
+  const TestFolder folder;
+  put(folder / "body.toml", watched_body);
+  const std::string path = (folder / "twin.fmu").string();
+  ASSERT_EQ(run_program({"export", (folder / "body.toml").string(), "--estimator", "ekf", "--as", "fmu",
+                         "--output", path})
+                .code,
+            0);
+  ReadOptions options;
+  options.library = TELLEGEN_SOURCE_DIR "/library";
+  const Model model = read_model(folder / "body.toml", options);
+  FollowOptions follow;
+  follow.sensors = model.estimation.sensors;
+  follow.inputs = model.estimation.inputs;
+  follow.step = 0.1;
+  follow.estimator = "ekf";
+  Twin twin(model, follow);
+  const auto file = open_fmu(path);
+  const auto instance = file->start("twin", {});
+  std::vector<int> in, out;
+  for (std::size_t k = 0; k < file->description().variables.size(); ++k) {
+    const FmuVariable& v = file->description().variables[k];
+    if (v.causality == "input") in.push_back(static_cast<int>(k));
+    if (v.causality == "output") out.push_back(static_cast<int>(k));
+    if (v.name == "S") {
+      ASSERT_EQ(v.start.size(), 1u);
+      EXPECT_TRUE(std::isnan(v.start[0]));
+    }
+  }
+  ASSERT_EQ(in.size(), 2u);
+  instance->enter_initialization();
+  instance->exit_initialization();
+  const double none = std::nan("");
+  std::vector<double> values(out.size());
+  for (int row = 0; row < 30; ++row) {
+    const std::vector<double> given{row % 3 == 1 ? none : 300.0 + 0.2 * row, 293.15};
+    instance->set(in, given);
+    // Every third time two rows at once: the second has no reading.
+    const int rows = row % 3 == 2 ? 2 : 1;
+    for (int k = 0; k < rows; ++k)
+      twin.push(0.1 * (row + k), std::vector<double>{k == 0 ? given[0] : none},
+                std::vector<double>{given[1]});
+    ASSERT_TRUE(instance->step(0.1 * row, 0.1 * rows));
+    row += rows - 1;
+    instance->get(out, values);
+    const Twin::Quantities& q = twin.quantities();
+    ASSERT_EQ(static_cast<long>(out.size()), 2 * q.mean.size());
+    for (long k = 0; k < q.mean.size(); ++k) {
+      EXPECT_EQ(values[static_cast<std::size_t>(2 * k)], q.mean[k]) << row;
+      EXPECT_EQ(values[static_cast<std::size_t>(2 * k + 1)], q.deviation[k]) << row;
+    }
   }
 }
 

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "tellegen/deploy/c_names.h"
+#include "tellegen/deploy/exchange_c.h"
+#include "tellegen/deploy/fmu_archive.h"
 #include "tellegen/estimate/filter_program.h"
 #include "tellegen/estimate/record.h"
 #include "tellegen/estimate/statistics.h"
@@ -34,16 +36,49 @@ class FilterExporter {
            "T420",
            fmt::format("the estimator '{}' of this model cannot be exported as C: it is run by '{}'",
                        entry().name, made->executor()),
-           {"kf, ekf and pkf can, of a dozen states, where no equation has to be solved for a rate"}});
-    program_ =
-        std::make_unique<FilterProgram>(plant_, filter, made->process_noise(),
-                                        entry().name == "pkf" ? FilterFormulas::Correction::together
-                                                              : FilterFormulas::Correction::one_by_one);
+           {"kf, ekf, pkf, ukf and steady can, of a dozen states, where no equation has to be solved for a "
+            "rate"}});
+    program_ = std::make_unique<FilterProgram>(plant_, filter, made->process_noise(),
+                                               *FilterFormulas::method_of(entry().name));
     registers_ = program_->memory();
     program_->prepare(registers_.data());
   }
 
   FilterExport run() {
+    add_code();
+    add("vector.h", vector());
+    add("main.c", replay());
+    add("CMakeLists.txt", cmake());
+    add("README.md", readme());
+    return std::move(result_);
+  }
+
+  FilterFmu run_fmu(int version) {
+    add_code();
+    FmuContent content;
+    content.description = {.version = version,
+                           .name = name_,
+                           .title = model_.name,
+                           .about = about_fmu(),
+                           .step = options_.step,
+                           .stop = model_.simulation.stop.value_or(1000.0 * options_.step),
+                           .variables = fmu_variables()};
+    content.exchange.refused = "an estimator goes from row to row";
+    content.sources = std::move(result_.files);
+    content.compiled = {name_ + ".c", name_ + "_filter.c", name_ + "_quantities.c"};
+    content.header = [&](const ExportedDescription& fmu) { return fmu_header(fmu, content.exchange); };
+    FilterFmu result{.fmu = {}, .left_out = result_.left_out};
+    result.fmu.no_exchange = content.exchange.refused;
+    for (const ExportedVariable& v : content.description.variables) {
+      if (v.role == ExportedVariable::Role::input) result.fmu.inputs.push_back(v.name);
+      if (v.role == ExportedVariable::Role::output) result.fmu.outputs.push_back(v.name);
+    }
+    pack_fmu(content, {model_.file.string(), 0}, result.fmu);
+    return result;
+  }
+
+ private:
+  void add_code() {
     name_members();
     build_quantities();
     measure();
@@ -52,14 +87,95 @@ class FilterExporter {
     add(name_ + "_filter.c", filter_source());
     add(name_ + "_quantities.c", "#include \"tellegen_math.h\"\n\n" + c_source(quantities_, name_ + "_"));
     add("tellegen_math.h", std::string(runtime_source()));
-    add("vector.h", vector());
-    add("main.c", replay());
-    add("CMakeLists.txt", cmake());
-    add("README.md", readme());
-    return std::move(result_);
   }
 
- private:
+  std::string about_fmu() const {
+    return fmt::format(
+        "Estimator {}, a row every {:g} s from t = 0 on. All values are in SI units. A communication step "
+        "takes "
+        "the "
+        "rows from where it begins to before where it ends, the first with the readings that were set, the "
+        "others without any; outputs are the estimates of the last row taken, before the first what the "
+        "model "
+        "says, and NAME_sd is the standard deviation of NAME. A reading that is missing is not a number "
+        "(NaN), "
+        "which it "
+        "is until it is set; it holds until it is set again.",
+        entry().name, options_.step);
+  }
+
+  std::vector<ExportedVariable> fmu_variables() const {
+    using Role = ExportedVariable::Role;
+    std::vector<ExportedVariable> all{{"time", "s", "", Role::time}};
+    for (int s : options_.sensors) {
+      const ModelOutput& sensor = model_.outputs[static_cast<std::size_t>(s)];
+      all.push_back({sensor.name, sensor_unit(s), "reading; not a number (NaN) where it is missing",
+                     Role::input, std::numeric_limits<double>::quiet_NaN()});
+    }
+    const std::vector<double> start = start_inputs();
+    for (std::size_t k = 0; k < options_.inputs.size(); ++k)
+      all.push_back({options_.inputs[k], input_unit(options_.inputs[k]), "", Role::input, start[k]});
+    for (std::size_t k : exported_) {
+      const EstimatedQuantity& quantity = plant_.quantities()[k];
+      const std::string unit = plant_.unit_of(quantity);
+      all.push_back({quantity.name, unit, "estimate", Role::output});
+      all.push_back({quantity.name + "_sd", unit, "standard deviation", Role::output, 0.0, true});
+    }
+    make_names_unique(all, "_estimate", "");
+    return all;
+  }
+
+  std::string sensor_unit(int sensor) const {
+    const ModelOutput& output = model_.outputs[static_cast<std::size_t>(sensor)];
+    return plant_.unit_of({EstimatedQuantity::What::sensor, output.name, output.unit});
+  }
+
+  std::string input_unit(const std::string& name) const {
+    for (const ModelParameter& p : model_.parameters)
+      if (p.name == name) return p.unit;
+    for (const ModelInput& input : model_.inputs)
+      if (input.name == name) return input.unit;
+    return {};
+  }
+
+  // What tellegen_fmu.h asks of a model.
+  std::string fmu_header(const ExportedDescription& fmu, const ExchangeModel& exchange) const {
+    std::string start;
+    for (std::size_t k = 0; k < readings_.size(); ++k) start += "NAN, ";
+    for (double value : start_inputs()) start += c_number(value) + ", ";
+    std::string out = fmt::format(
+        "/* The estimator for tellegen_fmu.h: readings, inputs and estimates as rows of numbers. */\n"
+        "#include <math.h>\n#include <string.h>\n\n#include \"{0}.h\"\n\n#define FMU_TOKEN \"{1}\"\n"
+        "#define FMU_STEP {2}\n#define FMU_READINGS {3}\n"
+        "/* Rows before `to`. */\n#define FMU_STEPS_UNTIL(to) ceil((to) / FMU_STEP - 1e-6)\n"
+        "#define FMU_FAILURE \"the estimator has no finite states\"\n"
+        "enum {{ FMU_PARAMETERS = 0, FMU_INPUTS = {4}, FMU_OUTPUTS = {5} }};\n"
+        "typedef {0}_state fmu_state;\n\n"
+        "static const double fmu_start_values[FMU_INPUTS + 1] = {{{6}0.0}};\n\n"
+        "static inline void fmu_model_init(fmu_state* s, double* y) {{\n  {0}_estimates row;\n"
+        "  {0}_init(s);\n  {0}_now(s, &row);\n  memcpy(y, &row, sizeof row);\n}}\n\n",
+        name_, fmu.token, c_number(options_.step), readings_.size(), readings_.size() + inputs_.size(),
+        2 * estimates_.size(), start);
+    out += fmt::format(
+        "static inline int fmu_model_run(fmu_state* s, const double* u, long rows, double* y) {{\n"
+        "  double given[FMU_READINGS];\n  {0}_readings readings;\n  {0}_estimates row;\n{1}  long k;\n"
+        "  int j;\n  memcpy(given, u, sizeof given);\n  for (k = 0; k < rows; ++k) {{\n"
+        "    memcpy(&readings, given, sizeof readings);\n"
+        "    if ({0}_step(s, &readings{2}, &row) != 0) return 1;\n"
+        "    for (j = 0; j < FMU_READINGS; ++j) given[j] = NAN; /* each counts once */\n  }}\n"
+        "  if (rows > 0) memcpy(y, &row, sizeof row);\n  return 0;\n}}\n\n"
+        "static inline int fmu_model_set(fmu_state* s, const double* p) {{\n  (void)s, (void)p;\n  return "
+        "0;\n}}\n"
+        "static inline double fmu_model_time(const fmu_state* s) {{ return FMU_STEP * (double)s->row; }}\n",
+        name_, inputs_.empty() ? "" : fmt::format("  {0}_inputs inputs;\n", name_),
+        inputs_.empty() ? "" : ", &inputs");
+    if (!inputs_.empty()) {
+      const std::string before = "  memcpy(given, u, sizeof given);\n";
+      out.insert(out.find(before), "  memcpy(&inputs, u + FMU_READINGS, sizeof inputs);\n");
+    }
+    return out + exchange_header(exchange, name_);
+  }
+
   void add(std::string name, std::string text) {
     result_.files.push_back({std::move(name), std::move(text)});
   }
@@ -100,40 +216,21 @@ class FilterExporter {
 
   // Estimates and their slopes: roots of one program of states, time and inputs.
   void build_quantities() {
-    const MinimalForm& form = plant_.form();
-    Pool& pool = *plant_.model().pool;
-    std::vector<ProgramInput> inputs;
-    for (Expr x : form.states) inputs.push_back({x, 1});
-    inputs.push_back({pool.symbol("t"), 1});
-    for (Expr u : plant_.input_symbols()) inputs.push_back({u, 1});
-    for (Expr p : form.parameters) inputs.push_back({p, 0});
-    numbers_ = form.values;
-    std::vector<ProgramRoot> means, slopes;
+    QuantityCode code = plant_.quantity_code();
     CMembers members;
-    for (std::size_t k = 0; k < plant_.quantities().size(); ++k) {
-      const Expr value = plant_.formulas() ? plant_.formulas()->quantities[k] : plant_.quantity_formulas()[k];
-      const EstimatedQuantity& quantity = plant_.quantities()[k];
-      const auto symbols = symbols_of(std::span(&value, 1));
-      if (std::any_of(form.unknowns.begin(), form.unknowns.end(), [&](Expr w) {
-            return std::find(symbols.begin(), symbols.end(), w) != symbols.end();
-          })) {
-        result_.left_out.push_back(quantity.name + ": it follows from equations that have to be solved");
-        continue;
-      }
-      means.push_back({value, 1});
-      for (std::size_t i = 0; i < form.states.size(); ++i)
-        if (const Expr slope = derivative(value, form.states[i]); !slope.is_number(0)) {
-          slopes.push_back({slope, 1});
-          column_.push_back(static_cast<int>(i));
-        }
-      first_slope_.push_back(static_cast<int>(column_.size()));
-      estimates_.push_back(members.add(quantity.name));
-      deviations_.push_back(members.add(quantity.name + " deviation"));
-      exported_.push_back(k);
-      result_.estimates.push_back(quantity.name);
+    for (std::size_t k : code.quantities) {
+      const std::string& name = plant_.quantities()[k].name;
+      estimates_.push_back(members.add(name));
+      deviations_.push_back(members.add(name + " deviation"));
+      result_.estimates.push_back(name);
     }
-    means.insert(means.end(), slopes.begin(), slopes.end());
-    quantities_.program = make_program(pool, inputs, {}, means, 2);
+    for (const std::string& name : code.left_out)
+      result_.left_out.push_back(name + ": it follows from equations that have to be solved");
+    exported_ = std::move(code.quantities);
+    numbers_ = std::move(code.numbers);
+    column_ = std::move(code.column);
+    first_slope_ = std::move(code.last);
+    quantities_.program = std::move(code.program);
     quantities_.entries = {{"quantities", {run_section(0), run_section(1), emit(quantities_.program.roots)}}};
   }
 
@@ -175,9 +272,7 @@ class FilterExporter {
     };
     std::vector<std::string> lines;
     for (std::size_t k = 0; k < readings_.size(); ++k)
-      lines.push_back(
-          fmt::format("double {};{}", readings_[k],
-                      comment(model_.outputs[static_cast<std::size_t>(options_.sensors[k])].unit)));
+      lines.push_back(fmt::format("double {};{}", readings_[k], comment(sensor_unit(options_.sensors[k]))));
     out += "/* What the sensors say; not a number (NAN of math.h) where a reading is missing. */\n";
     out += structure("readings", lines);
     lines.clear();
@@ -186,7 +281,7 @@ class FilterExporter {
     lines.clear();
     for (std::size_t k = 0; k < estimates_.size(); ++k)
       lines.push_back(fmt::format("double {}, {};{}", estimates_[k], deviations_[k],
-                                  comment(plant_.quantities()[exported_[k]].unit)));
+                                  comment(plant_.unit_of(plant_.quantities()[exported_[k]]))));
     out += structure("estimates", lines);
     lines = {fmt::format("double w[{}];", registers_.size()),
              fmt::format("double u[{}];", inputs_.size() + 1), "long row;"};
@@ -196,6 +291,8 @@ class FilterExporter {
                      "/* The next row, and what is known then. 0, or 1 where the filter has no finite states "
                      "any more. */\n"
                      "int {0}_step({0}_state* s, const {0}_readings* y{1}, {0}_estimates* e);\n"
+                     "/* What is known after the last row; before the first what the model says. */\n"
+                     "void {0}_now(const {0}_state* s, {0}_estimates* e);\n"
                      "/* A state is plain bytes: sizeof({0}_state) of them. */\n"
                      "void {0}_save(const {0}_state* s, void* to);\n"
                      "void {0}_restore({0}_state* s, const void* from);\n\n"
@@ -215,9 +312,14 @@ class FilterExporter {
     std::vector<int> held;
     for (const std::string& input : options_.inputs) held.push_back(is_held(model_, input) ? 1 : 0);
     if (!held.empty()) out += whole_numbers("is_held", held);
-    out += fmt::format("static const double numbers[{}] = {{", numbers_.size() + 1);
-    for (double v : numbers_) out += c_number(v) + ", ";
-    return out + "0.0};\n";
+    const auto real_numbers = [&](const char* name, const std::vector<double>& values) {
+      out += fmt::format("static const double {}[{}] = {{", name, values.size() + 1);
+      for (double v : values) out += c_number(v) + ", ";
+      out += "0.0};\n";
+    };
+    if (!inputs_.empty()) real_numbers("start_inputs", start_inputs());
+    real_numbers("numbers", numbers_);
+    return out;
   }
 
   // As deviations_of() in estimate/filter.cpp, term by term.
@@ -233,14 +335,32 @@ class FilterExporter {
         states());
   }
 
-  std::string step_function() const {
+  std::string now_function() const {
     const FilterProgram::Places at = program_->places();
     const std::size_t n = states(), m = inputs_.size(), k = estimates_.size();
     std::string out = fmt::format(
+        "\nvoid {0}_now(const {0}_state* s, {0}_estimates* e) {{\n  const double* w = s->w;\n"
+        "  double given[{1}], row[{2}], *out = row;\n  int k;\n"
+        "  for (k = 0; k < {3}; ++k) given[k] = w[k];\n  given[{3}] = w[{4}];\n"
+        "  for (k = 0; k < {5}; ++k) given[{6} + k] = s->u[k];\n"
+        "  for (k = 0; k < {7}; ++k) given[{8} + k] = numbers[k];\n  {0}_quantities(given, 0, &out);\n",
+        name_, n + 1 + m + numbers_.size(), k + column_.size() + 1, n, at.time, m, n + 1, numbers_.size(),
+        n + 1 + m);
+    for (std::size_t i = 0; i < k; ++i)
+      out += fmt::format(
+          "  e->{0} = row[{1}];\n  e->{2} = deviation(w + {3}, row + {4}, {5}, first_slope[{1}]);\n",
+          estimates_[i], i, deviations_[i], n, k, i == 0 ? "0" : fmt::format("first_slope[{}]", i - 1));
+    return out + "}\n";
+  }
+
+  std::string step_function() const {
+    const FilterProgram::Places at = program_->places();
+    const std::size_t m = inputs_.size();
+    std::string out = fmt::format(
         "\nint {0}_step({0}_state* s, const {0}_readings* y{1}, {0}_estimates* e) {{\n"
-        "  double* w = s->w;\n  double given[{2}], row[{3}], *out = row;\n  int k;\n",
-        name_, inputs_parameter(), n + 1 + m + numbers_.size(), k + column_.size() + 1);
-    if (m > 0) out += fmt::format("  double now[{}];\n", m);
+        "  double* w = s->w;\n",
+        name_, inputs_parameter());
+    if (m > 0) out += fmt::format("  double now[{}];\n  int k;\n", m);
     for (std::size_t i = 0; i < m; ++i) out += fmt::format("  now[{}] = u->{};\n", i, inputs_[i]);
     out += fmt::format("  if (s->row > 0) {{\n    w[{}] = {} * (double)(s->row - 1);\n", at.time,
                        c_number(options_.step));
@@ -255,16 +375,7 @@ class FilterExporter {
     for (std::size_t i = 0; i < readings_.size(); ++i)
       out += fmt::format("  w[{}] = y->{};\n", static_cast<std::size_t>(at.reading) + i, readings_[i]);
     out += fmt::format("  {}_correct(w, 0, 0);\n  ++s->row;\n  if (!isfinite(w[0])) return 1;\n", name_);
-    out += fmt::format(
-        "  if (!e) return 0;\n  for (k = 0; k < {0}; ++k) given[k] = w[k];\n  given[{0}] = w[{1}];\n"
-        "  for (k = 0; k < {2}; ++k) given[{3} + k] = s->u[k];\n"
-        "  for (k = 0; k < {4}; ++k) given[{5} + k] = numbers[k];\n  {6}_quantities(given, 0, &out);\n",
-        n, at.time, m, n + 1, numbers_.size(), n + 1 + m, name_);
-    for (std::size_t i = 0; i < k; ++i)
-      out += fmt::format(
-          "  e->{0} = row[{1}];\n  e->{2} = deviation(w + {3}, row + {4}, {5}, first_slope[{1}]);\n",
-          estimates_[i], i, deviations_[i], n, k, i == 0 ? "0" : fmt::format("first_slope[{}]", i - 1));
-    return out + "  return 0;\n}\n";
+    return out + fmt::format("  if (e) {}_now(s, e);\n  return 0;\n}}\n", name_);
   }
 
   std::string source() const {
@@ -278,9 +389,9 @@ class FilterExporter {
     out += tables() + deviation_function();
     out += fmt::format(
         "\nvoid {0}_init({0}_state* s) {{\n  memset(s, 0, sizeof *s);\n"
-        "  memcpy(s->w, {0}_start, sizeof s->w);\n}}\n",
-        name_);
-    out += step_function();
+        "  memcpy(s->w, {0}_start, sizeof s->w);\n{1}}}\n",
+        name_, inputs_.empty() ? "" : "  memcpy(s->u, start_inputs, sizeof s->u);\n");
+    out += now_function() + step_function();
     return out + fmt::format(
                      "\nvoid {0}_save(const {0}_state* s, void* to) {{ memcpy(to, s, sizeof *s); }}\n"
                      "void {0}_restore({0}_state* s, const void* from) {{ memcpy(s, from, sizeof *s); }}\n",
@@ -427,7 +538,7 @@ class FilterExporter {
   std::vector<std::size_t> exported_;                                    // quantities
   Procedure quantities_;
   std::vector<double> numbers_;
-  std::vector<int> column_, first_slope_;  // of slopes: the state; of quantities: the end of theirs
+  std::vector<std::int32_t> column_, first_slope_;  // of slopes: the state; of quantities: the end of theirs
   FilterExport result_;
 };
 
@@ -435,6 +546,10 @@ class FilterExporter {
 
 FilterExport export_filter(const Model& model, const FilterExportOptions& options) {
   return FilterExporter(model, options).run();
+}
+
+FilterFmu export_filter_fmu(const Model& model, const FilterExportOptions& options, int version) {
+  return FilterExporter(model, options).run_fmu(version);
 }
 
 }  // namespace tellegen

@@ -1,18 +1,21 @@
 // An estimator as C99: readings and inputs in, estimates and their standard deviations out, a row a call.
-// What runs in `estimate` is printed (estimate/filter_program.h), so it must be straight-line code there: a
-// linear model whose unknowns have no bounds, by kf or ekf.
+// What runs in `estimate` is printed (estimate/filter_program.h), so it must be straight-line code there.
 //
-//   NAME.h, NAME.c        state, readings, inputs, estimates; init, step, save, restore
+//   NAME.h, NAME.c        state, readings, inputs, estimates; init, step, now, save, restore
 //   NAME_filter.c         predict and correct
 //   NAME_quantities.c     what is estimated, and its slopes by the states
 //   tellegen_math.h       tables and functions that C has not
 //   main.c, vector.h      replays rows that Tellegen followed, and fails where a bit differs
 //   CMakeLists.txt, README.md
+//
+// As an FMU for co-simulation readings and inputs are its inputs, and each step of the importer takes the
+// rows from where it begins to before where it ends.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "tellegen/deploy/fmu_export.h"
 #include "tellegen/deploy/zip_file.h"
 #include "tellegen/model/model.h"
 
@@ -37,5 +40,11 @@ struct FilterExport {
 
 // Throws ModelError: T420 where the estimator is no straight-line code, and what an estimation would.
 FilterExport export_filter(const Model& model, const FilterExportOptions& options);
+// The same as an FMU; `version` of FMI: 3 or 2.
+struct FilterFmu {
+  FmuExport fmu;
+  std::vector<std::string> left_out;
+};
+FilterFmu export_filter_fmu(const Model& model, const FilterExportOptions& options, int version);
 
 }  // namespace tellegen

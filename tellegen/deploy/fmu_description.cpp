@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <pugixml.hpp>
 #include <set>
@@ -18,7 +19,8 @@ using Role = ExportedVariable::Role;
 template <class Value>
 void set(pugi::xml_node node, const char* name, const Value& value) {
   if constexpr (std::is_same_v<Value, double>)
-    node.append_attribute(name) = fmt::format("{}", value).c_str();  // the shortest that reads back
+    node.append_attribute(name) =
+        std::isnan(value) ? "NaN" : fmt::format("{}", value).c_str();  // the shortest that reads back
   else if constexpr (std::is_same_v<Value, std::string>)
     node.append_attribute(name) = value.c_str();
   else
@@ -58,10 +60,10 @@ void list_sources(pugi::xml_node interface, const std::vector<std::string>& sour
   for (const std::string& source : sources) set(files.append_child("File"), "name", source);
 }
 
-void describe_exchange(pugi::xml_node root, const CModel& m, const ExportedDescription& fmu,
-                       const ExchangeModel& exchange, const std::vector<std::string>& sources) {
+void describe_exchange(pugi::xml_node root, const ExportedDescription& fmu, const ExchangeModel& exchange,
+                       const std::vector<std::string>& sources) {
   pugi::xml_node me = root.append_child("ModelExchange");
-  set(me, "modelIdentifier", m.name);
+  set(me, "modelIdentifier", fmu.name);
   const bool derivatives = exchange.without_slopes.empty();
   if (fmu.version == 3) {
     set(me, "canGetAndSetFMUState", true);
@@ -77,15 +79,15 @@ void describe_exchange(pugi::xml_node root, const CModel& m, const ExportedDescr
   list_sources(me, sources);
 }
 
-void describe_interface(pugi::xml_node root, const CModel& m, const ExportedDescription& fmu,
+void describe_interface(pugi::xml_node root, const ExportedDescription& fmu,
                         const std::vector<std::string>& sources) {
   pugi::xml_node cs = root.append_child("CoSimulation");
-  set(cs, "modelIdentifier", m.name);
+  set(cs, "modelIdentifier", fmu.name);
   set(cs, "canHandleVariableCommunicationStepSize", true);
   if (fmu.version == 3) {
     set(cs, "canGetAndSetFMUState", true);
     set(cs, "canSerializeFMUState", true);
-    set(cs, "fixedInternalStepSize", m.problem().step);
+    set(cs, "fixedInternalStepSize", fmu.step);
     return;
   }
   set(cs, "canGetAndSetFMUstate", true);
@@ -111,7 +113,7 @@ void describe_variable(pugi::xml_node all, const ExportedDescription& fmu, std::
   if (v.role == Role::rate)
     set(node, "derivative",
         static_cast<unsigned int>(k - fmu.count(Role::state) + (fmu.version == 2 ? 1 : 0)));
-  units.describe(node, v.role == Role::time ? "s" : v.unit);
+  units.describe(node, v.role == Role::time ? "s" : v.unit, v.difference);
   if (v.role == Role::parameter || v.role == Role::input) set(node, "start", v.start);
 }
 
@@ -193,7 +195,9 @@ class StructureWriter {
   const ExchangeModel& exchange_;
 };
 
-std::string about(const CModel& m) {
+}  // namespace
+
+std::string about_co_simulation(const CModel& m) {
   return fmt::format(
       "Co-simulation: method {}, steps of {:g} s. All values are in SI units. Outputs are those of the last "
       "step that ended "
@@ -203,8 +207,6 @@ std::string about(const CModel& m) {
       "values of its own numbers, whatever its parameters are set to.",
       m.problem().options.method, m.problem().step);
 }
-
-}  // namespace
 
 std::size_t ExportedDescription::count(ExportedVariable::Role role) const {
   return static_cast<std::size_t>(std::count_if(variables.begin(), variables.end(),
@@ -238,33 +240,38 @@ std::vector<ExportedVariable> fmu_variables(const CModel& m, std::size_t outputs
     for (std::size_t k = 0; k < exchange.indicators; ++k)
       variables.push_back({fmt::format("event_indicator_{}", k + 1), "", "", Role::indicator, 0.0});
   }
-  std::set<std::string> taken;
-  for (ExportedVariable& v : variables)
-    while (!taken.insert(v.name).second) v.name += v.role == Role::output ? "_output" : "_state";
+  make_names_unique(variables, "_output", "_state");
   return variables;
 }
 
-std::string fmu_model_description(const CModel& m, const ExportedDescription& fmu,
-                                  const ExchangeModel& exchange, const std::vector<std::string>& sources) {
+void make_names_unique(std::vector<ExportedVariable>& variables, const char* of_outputs,
+                       const char* of_others) {
+  std::set<std::string> taken;
+  for (ExportedVariable& v : variables)
+    while (!taken.insert(v.name).second) v.name += v.role == Role::output ? of_outputs : of_others;
+}
+
+std::string fmu_model_description(const ExportedDescription& fmu, const ExchangeModel& exchange,
+                                  const std::vector<std::string>& sources) {
   pugi::xml_document document;
   pugi::xml_node root = root_of(document, "fmiModelDescription");
   set(root, "fmiVersion", fmu.version == 3 ? "3.0" : "2.0");
-  set(root, "modelName", m.model.name.empty() ? m.name : m.model.name);
+  set(root, "modelName", fmu.title.empty() ? fmu.name : fmu.title);
   set(root, fmu.version == 3 ? "instantiationToken" : "guid", fmu.token);
-  set(root, "description", about(m));
+  set(root, "description", fmu.about);
   set(root, "generationTool", "Tellegen");
   set(root, "variableNamingConvention", "flat");
   if (fmu.version == 2) set(root, "numberOfEventIndicators", static_cast<unsigned int>(exchange.indicators));
-  if (exchange.refused.empty()) describe_exchange(root, m, fmu, exchange, sources);
-  describe_interface(root, m, fmu, sources);
+  if (exchange.refused.empty()) describe_exchange(root, fmu, exchange, sources);
+  describe_interface(root, fmu, sources);
   pugi::xml_node definitions = root.append_child("UnitDefinitions");
   pugi::xml_node categories = root.append_child("LogCategories");
   for (const char* name : {"logStatusError", "logEvents"})
     set(categories.append_child("Category"), "name", name);
   pugi::xml_node experiment = root.append_child("DefaultExperiment");
   set(experiment, "startTime", 0.0);
-  set(experiment, "stopTime", m.problem().options.stop);
-  set(experiment, "stepSize", m.problem().step);
+  set(experiment, "stopTime", fmu.stop);
+  set(experiment, "stepSize", fmu.step);
   pugi::xml_node variables = root.append_child("ModelVariables");
   FmuUnits units;
   for (std::size_t k = 0; k < fmu.variables.size(); ++k) describe_variable(variables, fmu, k, units);
@@ -273,12 +280,12 @@ std::string fmu_model_description(const CModel& m, const ExportedDescription& fm
   return text_of(document);
 }
 
-std::string fmu_build_description(const CModel& m, const std::vector<std::string>& sources) {
+std::string fmu_build_description(const ExportedDescription& fmu, const std::vector<std::string>& sources) {
   pugi::xml_document document;
   pugi::xml_node root = root_of(document, "fmiBuildDescription");
   set(root, "fmiVersion", "3.0");
   pugi::xml_node build = root.append_child("BuildConfiguration");
-  set(build, "modelIdentifier", m.name);
+  set(build, "modelIdentifier", fmu.name);
   pugi::xml_node files = build.append_child("SourceFileSet");
   set(files, "language", "C99");
   set(files, "compilerOptions", "-ffp-contract=off");
@@ -289,16 +296,16 @@ std::string fmu_build_description(const CModel& m, const std::vector<std::string
   return text_of(document);
 }
 
-std::string fmu_documentation(const CModel& m, const ExportedDescription& fmu) {
+std::string fmu_documentation(const ExportedDescription& fmu) {
   pugi::xml_document document;
   document.append_child(pugi::node_doctype).set_value("html");
   pugi::xml_node html = document.append_child("html");
   pugi::xml_node head = html.append_child("head");
   set(head.append_child("meta"), "charset", "utf-8");
-  head.append_child("title").text() = m.model.name.c_str();
+  head.append_child("title").text() = fmu.title.c_str();
   pugi::xml_node body = html.append_child("body");
-  body.append_child("h1").text() = m.model.name.c_str();
-  body.append_child("p").text() = about(m).c_str();
+  body.append_child("h1").text() = fmu.title.c_str();
+  body.append_child("p").text() = fmu.about.c_str();
   pugi::xml_node table = body.append_child("table");
   const auto row = [&](const char* cell, std::initializer_list<std::string> texts) {
     pugi::xml_node line = table.append_child("tr");
@@ -309,10 +316,10 @@ std::string fmu_documentation(const CModel& m, const ExportedDescription& fmu) {
     row("td",
         {v.name, causality(v.role), v.unit,
          v.role == Role::parameter || v.role == Role::input ? fmt::format("{}", v.start) : "", v.summary});
-  if (!m.parameters.fixed.empty()) {
+  if (!fmu.fixed.empty()) {
     body.append_child("p").text() = "Numbers that are part of the code:";
     pugi::xml_node list = body.append_child("ul");
-    for (const std::string& text : m.parameters.fixed) list.append_child("li").text() = text.c_str();
+    for (const std::string& text : fmu.fixed) list.append_child("li").text() = text.c_str();
   }
   return text_of(document, pugi::format_default | pugi::format_no_declaration);
 }

@@ -12,12 +12,17 @@ namespace tellegen {
 struct ExportedVariable {
   std::string name, unit, summary;
   enum class Role { time, parameter, input, output, state, rate, indicator } role;
-  double start = 0.0;  // of parameters and inputs
+  double start = 0.0;       // of parameters and inputs
+  bool difference = false;  // an offset of the unit does not count
 };
 
 struct ExportedDescription {
   int version = 3;                          // of FMI
-  std::string token;                        // that tells this model from others
+  std::string name, title;                  // modelIdentifier; what people call the model
+  std::string about;                        // what the variables mean, and when
+  double step = 0.0, stop = 0.0;            // of co-simulation; of the default experiment
+  std::vector<std::string> fixed = {};      // numbers that are part of the code, and why
+  std::string token = {};                   // that tells this model from others
   std::vector<ExportedVariable> variables;  // in the order of their value references
   std::size_t count(ExportedVariable::Role role) const;
   std::size_t first(ExportedVariable::Role role) const;  // variable
@@ -28,9 +33,14 @@ struct ExportedDescription {
 std::vector<ExportedVariable> fmu_variables(const CModel& m, std::size_t outputs,
                                             const ExchangeModel& exchange);
 
-std::string fmu_model_description(const CModel& m, const ExportedDescription& fmu,
-                                  const ExchangeModel& exchange, const std::vector<std::string>& sources);
-std::string fmu_build_description(const CModel& m, const std::vector<std::string>& sources);
-std::string fmu_documentation(const CModel& m, const ExportedDescription& fmu);
+// What tells outputs, and whatever else comes behind, from inputs of the same name.
+void make_names_unique(std::vector<ExportedVariable>& variables, const char* of_outputs,
+                       const char* of_others);
+
+std::string about_co_simulation(const CModel& m);
+std::string fmu_model_description(const ExportedDescription& fmu, const ExchangeModel& exchange,
+                                  const std::vector<std::string>& sources);
+std::string fmu_build_description(const ExportedDescription& fmu, const std::vector<std::string>& sources);
+std::string fmu_documentation(const ExportedDescription& fmu);
 
 }  // namespace tellegen

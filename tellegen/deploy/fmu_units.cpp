@@ -80,12 +80,13 @@ FmuUnits::Defined& FmuUnits::of(const std::string& unit) {
   return defined_.emplace_back(Defined{name, si ? &si->powers : nullptr, {}});
 }
 
-void FmuUnits::describe(pugi::xml_node variable, const std::string& unit) {
+void FmuUnits::describe(pugi::xml_node variable, const std::string& unit, bool difference) {
   if (unit.empty() || unit == "any") return;
   Defined& defined = of(unit);
   variable.append_attribute("unit") = defined.name.c_str();
   if (unit == defined.name || !units().known(unit)) return;
   const double offset = units().from_si(0.0, unit);
+  if (difference && offset != 0.0) return;
   defined.shown[unit] = {units().from_si(1.0, unit) - offset, offset};
   variable.append_attribute("displayUnit") = unit.c_str();
 }

@@ -13,8 +13,9 @@ namespace tellegen {
 // The units of one FMU, each defined once. All values are in SI units; the user's own unit is for display.
 class FmuUnits {
  public:
-  // Adds unit and displayUnit to a variable whose unit the user wrote so.
-  void describe(pugi::xml_node variable, const std::string& unit);
+  // Adds unit and displayUnit to a variable whose unit the user wrote so. A difference is not shown in a unit
+  // with an offset.
+  void describe(pugi::xml_node variable, const std::string& unit, bool difference = false);
   void define(pugi::xml_node definitions) const;
 
  private:

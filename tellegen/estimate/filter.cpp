@@ -414,18 +414,28 @@ constexpr EstimatorEntry table[] = {
 namespace {
 
 // Straight-line code has n^2 (n + sensors) operations, and compilers take the square of their number.
-bool can_be_generated(TwinModel& model, const FilterOptions& options) {
-  const std::size_t n = model.size(), products = model.constant_slopes() ? 1 : 4;
-  return options.generate && !options.any_length && options.reduce <= 0 &&
-         n * n * (products * n + model.sensors()) <= most_generated &&
-         FilterFormulas::possible(model, options);
+bool can_be_generated(TwinModel& model, const FilterOptions& options, FilterFormulas::Method method) {
+  using Method = FilterFormulas::Method;
+  const std::size_t n = model.size(), m = model.sensors();
+  if (!options.generate || options.any_length || options.reduce > 0) return false;
+  if (method == Method::steady)
+    return 3 * n * n + m * (n + m * m) <= most_generated && FilterFormulas::possible(model, options, method);
+  std::size_t products = model.constant_slopes() ? 1 : 4;
+  // Before formulas are looked for, which takes its time.
+  if (n * n * (products * n + m) > most_generated || !FilterFormulas::possible(model, options, method))
+    return false;
+  if (method == Method::sigma_points && FilterFormulas::points_matter(model)) {
+    if (!model.formulas()) return false;
+    products += 5 + 3 * FilterFormulas::readings_by_points(model);
+  }
+  return n * n * (products * n + m) <= most_generated;
 }
 
 }  // namespace
 
 std::unique_ptr<Filter> extended_filter(TwinModel& model, const FilterOptions& options) {
-  if (can_be_generated(model, options))
-    return generated_filter(model, options, FilterFormulas::Correction::one_by_one);
+  if (can_be_generated(model, options, FilterFormulas::Method::one_by_one))
+    return generated_filter(model, options, FilterFormulas::Method::one_by_one);
   const std::size_t n = model.size();
   const bool fresh = std::any_of(model.states().begin(), model.states().end(),
                                  [](const TwinState& state) { return state.fresh; });
@@ -449,9 +459,26 @@ std::unique_ptr<Filter> extended_filter(TwinModel& model, const FilterOptions& o
 }
 
 std::unique_ptr<Filter> partial_filter(TwinModel& model, const FilterOptions& options) {
-  if (can_be_generated(model, options))
-    return generated_filter(model, options, FilterFormulas::Correction::together);
+  if (can_be_generated(model, options, FilterFormulas::Method::together))
+    return generated_filter(model, options, FilterFormulas::Method::together);
   return std::make_unique<PartialFilter>(model, options);
+}
+
+std::unique_ptr<Filter> unscented_filter(TwinModel& model, const FilterOptions& options) {
+  if (can_be_generated(model, options, FilterFormulas::Method::sigma_points))
+    return generated_filter(model, options, FilterFormulas::Method::sigma_points);
+  return unscented_matrices(model, options);
+}
+
+std::unique_ptr<Filter> steady_filter(TwinModel& model, const FilterOptions& options) {
+  if (!model.constant_slopes())
+    throw ModelError({{model.model().file.string(), 0},
+                      "T624",
+                      "a steady gain is for linear models whose unknowns are inputs",
+                      {"here a product of states, or of a state and an unknown, changes the gain; use ekf"}});
+  if (can_be_generated(model, options, FilterFormulas::Method::steady))
+    return generated_filter(model, options, FilterFormulas::Method::steady);
+  return steady_matrices(model, options);
 }
 
 std::span<const EstimatorEntry> estimators() { return table; }

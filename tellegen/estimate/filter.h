@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -153,6 +154,19 @@ std::unique_ptr<Filter> partial_filter(TwinModel& model, const FilterOptions& op
 std::unique_ptr<Filter> unscented_filter(TwinModel& model, const FilterOptions& options);
 std::unique_ptr<Filter> perfect_filter(TwinModel& model, const FilterOptions& options);
 std::unique_ptr<Filter> steady_filter(TwinModel& model, const FilterOptions& options);
+// Of these two where a step is not written out.
+std::unique_ptr<Filter> unscented_matrices(TwinModel& model, const FilterOptions& options);
+std::unique_ptr<Filter> steady_matrices(TwinModel& model, const FilterOptions& options);
+
+// What the Kalman filter of a linear model comes to when all its sensors read for long enough; nothing where
+// it comes to nothing. `noise`: standard deviations of the readings.
+struct SteadyGain {
+  Matrix predicted, corrected;  // covariance before and after a row
+  Matrix gain, spread;          // K; of the innovations, h P- h' + r
+  Vector variance;              // of the innovations
+};
+std::optional<SteadyGain> steady_gain(const Matrix& transition, const Matrix& readings_by_state,
+                                      const std::vector<double>& noise, const Vector& process_noise);
 
 // P = Phi P Phi', symmetric.
 void propagate(Matrix& p, const Matrix& phi, Matrix& work);

@@ -15,32 +15,54 @@ constexpr int degree = 8;  // of the series: at an eighth its rest is 2e-14
 
 }  // namespace
 
-bool FilterFormulas::possible(TwinModel& model, const FilterOptions& options) {
+std::optional<FilterFormulas::Method> FilterFormulas::method_of(std::string_view estimator) {
+  if (estimator == "kf" || estimator == "ekf") return Method::one_by_one;
+  if (estimator == "pkf") return Method::together;
+  if (estimator == "ukf") return Method::sigma_points;
+  if (estimator == "steady") return Method::steady;
+  return {};
+}
+
+bool FilterFormulas::possible(TwinModel& model, const FilterOptions& options, Method method) {
+  if (method == Method::steady) return model.constant_slopes();
   return (model.constant_slopes() && !options.euler) || model.formulas();
 }
 
 FilterFormulas::FilterFormulas(TwinModel& model, const FilterOptions& options, const Vector& process_noise,
-                               Correction correction)
+                               Method method)
     : predict(*model.model().pool),
       correct(*model.model().pool),
+      spread(*model.model().pool),
+      gather(*model.model().pool),
       pool_(*model.model().pool),
       model_(model),
+      method_(method == Method::sigma_points && !points_matter(model) ? Method::one_by_one : method),
       step_(options.step),
       n_(model.size()),
       sensors_(model.sensors()),
       inputs_(model.inputs()) {
-  at.scale = at.flow = -1;
+  at.scale = at.flow = at.point = at.points = -1;
   name_registers(process_noise);
-  const std::vector<Expr> begin = x_, spread = p_;
+  const std::vector<Expr> begin = x_, covariance = p_;
+  const ExprMap<Expr> names = names_;
+  if (method_ == Method::sigma_points) spread_points();
   if (model.constant_slopes()) {
     find_values_at_zero();
-    if (!options.euler) predict_constant();
+    if (!options.euler || method_ == Method::steady) predict_constant(options.euler);
   }
   if (predicted.empty()) predict_extended(options.euler);
   x_ = begin;
-  p_ = spread;
+  p_ = covariance;
+  names_ = names;
+  if (method_ == Method::sigma_points) gather_points();
+  p_ = covariance;
   linearise_readings();
-  correction == Correction::together ? correct_together(options.gate) : correct_one_by_one(options.gate);
+  if (method_ == Method::together)
+    correct_together(options.gate);
+  else if (method_ == Method::steady)
+    correct_steadily(options.gate, process_noise);
+  else
+    correct_one_by_one(options.gate);
 }
 
 Expr FilterFormulas::input(Expr symbol, double value, int section) {
@@ -140,8 +162,14 @@ Expr FilterFormulas::within_bounds(Assignments& list, std::size_t state, Expr va
   return list.define(value);
 }
 
+Expr FilterFormulas::led_on(std::size_t state, Expr value) {
+  if (point_.empty()) return method_ == Method::steady ? value : within_bounds(predict, state, value);
+  // A point beyond the bounds is evaluated there, and stays where it is.
+  return point_[state] == x_[state] ? value : point_[state] + (value - x_[state]);
+}
+
 //   x- = Phi x + G0 s(t, u) + G1 s'(t, u)
-void FilterFormulas::predict_constant() {
+void FilterFormulas::predict_constant(bool euler) {
   const auto n = static_cast<long>(n_);
   std::vector<double> none(inputs_, 0.0);
   TwinPoint point;
@@ -152,7 +180,8 @@ void FilterFormulas::predict_constant() {
   joined.topLeftCorner(n, n) = point.by_state;
   joined.block(0, n, n, n) = Matrix::Identity(n, n);
   joined.block(n, 2 * n, n, n) = Matrix::Identity(n, n);
-  Matrix e = exponential(joined * step_);
+  joined *= step_;
+  Matrix e = euler ? Matrix(Matrix::Identity(3 * n, 3 * n) + joined) : exponential(joined);
   for (long k = 0; k < n; ++k)
     if (model_.states()[static_cast<std::size_t>(k)].fresh) e.row(k).setZero();
   transition = e.topLeftCorner(n, n);
@@ -178,13 +207,14 @@ void FilterFormulas::predict_constant() {
       terms.push_back(number(e(i, n + j)) * s[k]);
       terms.push_back(number(e(i, 2 * n + j)) * ds[k]);
     }
-    predicted.push_back(within_bounds(predict, static_cast<std::size_t>(i), pool_.add(terms)));
+    predicted.push_back(led_on(static_cast<std::size_t>(i), pool_.add(terms)));
   }
   propagate(phi);
 }
 
 //   P- = Phi P Phi' + Q
 void FilterFormulas::propagate(const Exprs& phi) {
+  if (method_ == Method::sigma_points || method_ == Method::steady) return;
   Exprs whole(n_ * n_);
   for (std::size_t i = 0; i < n_; ++i)
     for (std::size_t j = 0; j < n_; ++j) whole[i * n_ + j] = p(i, j);
@@ -218,7 +248,7 @@ void FilterFormulas::predict_extended(bool euler) {
   const auto fresh = [&](std::size_t i) { return model_.states()[i].fresh; };
   const auto go_on = [&](Exprs phi, const std::vector<Expr>& step) {
     for (std::size_t i = 0; i < n_; ++i) {
-      predicted.push_back(fresh(i) ? zero : within_bounds(predict, i, x_[i] + step[i]));
+      predicted.push_back(fresh(i) ? zero : led_on(i, x_[i] + step[i]));
       for (std::size_t j = 0; j < n_ && fresh(i); ++j) {
         phi[i * n_ + j] = zero;
         phi_at[i * n_ + j] = -1;
@@ -337,6 +367,9 @@ void FilterFormulas::linearise_readings() {
     throw ModelError(
         {{model_.model().file.string(), 0}, "T627", "the model cannot be evaluated at its start", {}});
   for (std::size_t r = 0; r < sensors_; ++r) {
+    slopes_.emplace_back();
+    expected_.emplace_back();
+    if (method_ == Method::sigma_points && needs_points(model_, r)) continue;
     const Expr formula = constant ? model_.reading_formulas()[r] : model_.formulas()->readings[r];
     Exprs row(n_);
     std::vector<Expr> terms{in_registers(constant ? substitute(formula, zero_) : formula)};
@@ -348,57 +381,125 @@ void FilterFormulas::linearise_readings() {
         row[j] = correct.define(in_registers(derivative(formula, form.states[j])));
       }
     }
-    slopes_.push_back(row);
-    expected_.push_back(correct.define(pool_.add(terms)));
+    slopes_.back() = row;
+    expected_.back() = correct.define(pool_.add(terms));
   }
 }
 
-//   for each sensor that reads:  k = P h'/(h P h' + r),  x += k (y - h x - d),  P += k (S k - P h')' - P h'
-//   k'
 void FilterFormulas::correct_one_by_one(double gate) {
   const std::vector<Expr> begin = x_;
-  std::vector<Expr> innovations, variances;
-  for (std::size_t r = 0; r < sensors_; ++r) {
-    const Exprs& h = slopes_[r];
-    std::vector<Expr> expected{expected_[r]}, spread, ph;
-    for (std::size_t i = 0; i < n_; ++i) {
-      std::vector<Expr> terms;
-      for (std::size_t j = 0; j < n_; ++j) terms.push_back(h[j] * p(i, j));
-      ph.push_back(correct.define(pool_.add(terms)));
-      // Linear in what earlier readings of this step have moved.
-      if (r > 0) expected.push_back(h[i] * (x_[i] - begin[i]));
-      spread.push_back(h[i] * ph.back());
-    }
-    spread.push_back(number(model_.noise()[r] * model_.noise()[r]));
-    const Expr variance = correct.define(pool_.add(spread));
-    const Expr innovation = correct.define(readings_[r] - pool_.add(expected));
-    Expr taken = there_[r];
-    if (gate > 0.0)
-      taken = correct.define(taken * pool_.call("le", {innovation * innovation, number(gate) * variance}));
-    innovations.push_back(innovation);
-    variances.push_back(variance);
-    const Expr scale = correct.define(taken / variance);
-    std::vector<Expr> gain, rest;
-    for (std::size_t i = 0; i < n_; ++i) {
-      gain.push_back(correct.define(ph[i] * scale));
-      rest.push_back(correct.define(variance * gain[i] - ph[i]));
-    }
-    for (std::size_t i = 0; i < n_; ++i) x_[i] = correct.define(x_[i] + gain[i] * innovation);
-    for (std::size_t i = 0; i < n_; ++i)
-      for (std::size_t j = i; j < n_; ++j)
-        p(i, j) = correct.define(p(i, j) + (gain[i] * rest[j] - ph[i] * gain[j]));
-  }
+  for (std::size_t r = 0; r < sensors_; ++r)
+    if (slopes_[r].empty())
+      correct_by_points(r, gate);
+    else
+      correct_by(r, begin, gate);
   for (std::size_t i = 0; i < n_; ++i) corrected.push_back(within_bounds(correct, i, x_[i]));
   corrected.insert(corrected.end(), p_.begin(), p_.end());
-  corrected.insert(corrected.end(), innovations.begin(), innovations.end());
-  corrected.insert(corrected.end(), variances.begin(), variances.end());
+}
+
+Expr FilterFormulas::taken(std::size_t reading, Expr innovation, Expr variance, double gate) {
+  if (!(gate > 0.0)) return there_[reading];
+  return correct.define(there_[reading] *
+                        pool_.call("le", {innovation * innovation, number(gate) * variance}));
+}
+
+//   where it reads:  k = P h'/(h P h' + r),  x += k (y - h x - d),  P += k (S k - P h')' - P h' k'
+void FilterFormulas::correct_by(std::size_t r, const Exprs& begin, double gate) {
+  const Exprs& h = slopes_[r];
+  std::vector<Expr> expected{expected_[r]}, spread_of, ph;
+  for (std::size_t i = 0; i < n_; ++i) {
+    std::vector<Expr> terms;
+    for (std::size_t j = 0; j < n_; ++j) terms.push_back(h[j] * p(i, j));
+    ph.push_back(correct.define(pool_.add(terms)));
+    // Linear in what earlier readings of this step have moved.
+    if (r > 0) expected.push_back(h[i] * (x_[i] - begin[i]));
+    spread_of.push_back(h[i] * ph.back());
+  }
+  spread_of.push_back(number(model_.noise()[r] * model_.noise()[r]));
+  const Expr variance = correct.define(pool_.add(spread_of));
+  const Expr innovation = correct.define(readings_[r] - pool_.add(expected));
+  innovations.push_back(innovation);
+  variances.push_back(variance);
+  const Expr scale = correct.define(taken(r, innovation, variance, gate) / variance);
+  std::vector<Expr> gain, rest;
+  for (std::size_t i = 0; i < n_; ++i) {
+    gain.push_back(correct.define(ph[i] * scale));
+    rest.push_back(correct.define(variance * gain[i] - ph[i]));
+  }
+  for (std::size_t i = 0; i < n_; ++i) x_[i] = correct.define(x_[i] + gain[i] * innovation);
+  for (std::size_t i = 0; i < n_; ++i)
+    for (std::size_t j = i; j < n_; ++j)
+      p(i, j) = correct.define(p(i, j) + (gain[i] * rest[j] - ph[i] * gain[j]));
+}
+
+// x += K (y - h x - d), K the steady gain. Of readings that are there in part it follows from S = h P- h' + r
+// of these: S = L D L', where a reading that is not there has the row of the unit matrix.
+void FilterFormulas::correct_steadily(double gate, const Vector& process_noise) {
+  const std::size_t m = sensors_;
+  TwinPoint point;
+  std::vector<double> none(inputs_, 0.0);
+  const auto steady = model_.evaluate(model_.start(), 0.0, none.data(), none.data(), point)
+                          ? steady_gain(transition, point.readings_by_state, model_.noise(), process_noise)
+                          : std::nullopt;
+  if (!steady)
+    throw ModelError({{model_.model().file.string(), 0},
+                      "T627",
+                      "there is no steady gain: the filter's covariance does not settle",
+                      {}});
+  std::size_t k = 0;
+  for (long i = 0; i < static_cast<long>(n_); ++i)
+    for (long j = i; j < static_cast<long>(n_); ++j) registers[n_ + k++].value = steady->corrected(i, j);
+  std::vector<Expr> took, weighed;
+  for (std::size_t r = 0; r < m; ++r) {
+    variances.push_back(number(steady->variance[static_cast<long>(r)]));
+    innovations.push_back(correct.define(readings_[r] - expected_[r]));
+    took.push_back(taken(r, innovations[r], variances[r], gate));
+    weighed.push_back(m == 1 ? correct.define(took[r] * innovations[r]) : innovations[r]);
+  }
+  for (std::size_t i = 0; i < n_; ++i) {
+    std::vector<Expr> terms{x_[i]};
+    for (std::size_t r = 0; r < m; ++r)
+      terms.push_back(number(steady->gain(static_cast<long>(i), static_cast<long>(r))) * weighed[r]);
+    corrected.push_back(pool_.add(terms));
+  }
+  if (m == 1) return;
+  complete = took[0];
+  for (std::size_t r = 1; r < m; ++r) complete = complete * took[r];
+  std::vector<Exprs> l(m);
+  Exprs d(m);
+  for (std::size_t r = 0; r < m; ++r) {
+    weighed[r] = correct.define(took[r] * innovations[r]);
+    d[r] = pool_.call("if", {took[r], variances[r], pool_.number(1)});
+    l[r].resize(r);
+    for (std::size_t j = 0; j < r; ++j) {
+      Expr s = took[r] * (took[j] * number(steady->spread(static_cast<long>(r), static_cast<long>(j))));
+      for (std::size_t i = 0; i < j; ++i) s = s - l[r][i] * l[j][i] * d[i];
+      l[r][j] = correct.define(s / d[j]);
+      d[r] = d[r] - l[r][j] * l[r][j] * d[j];
+      weighed[r] = weighed[r] - l[r][j] * weighed[j];
+    }
+    d[r] = correct.define(d[r]);
+    weighed[r] = correct.define(weighed[r]);
+  }
+  for (Expr& w : weighed) w = correct.define(w / d[static_cast<std::size_t>(&w - weighed.data())]);
+  for (std::size_t r = m; r-- > 0;) {
+    for (std::size_t j = r + 1; j < m; ++j) weighed[r] = weighed[r] - l[j][r] * weighed[j];
+    weighed[r] = correct.define(weighed[r]);
+  }
+  const Matrix ph = steady->predicted * point.readings_by_state.transpose();
+  for (std::size_t i = 0; i < n_; ++i) {
+    std::vector<Expr> terms{x_[i]};
+    for (std::size_t r = 0; r < m; ++r)
+      terms.push_back(number(ph(static_cast<long>(i), static_cast<long>(r))) * weighed[r]);
+    corrected_in_part.push_back(pool_.add(terms));
+  }
 }
 
 // (4.23) to (4.26) of [Yadav 2021], rho = keep: S = L D L', where a reading that is not there has the row of
 // the unit matrix.
 void FilterFormulas::correct_together(double gate) {
   const std::size_t m = sensors_;
-  std::vector<Expr> innovations, variances, taken, weighed;
+  std::vector<Expr> took, weighed;
   std::vector<std::vector<Expr>> ph(m), gain(m), l(m);
   const auto along = [&](std::size_t r, const std::vector<Expr>& column) {
     std::vector<Expr> terms;
@@ -414,19 +515,16 @@ void FilterFormulas::correct_together(double gate) {
     const double noise = model_.noise()[r];
     variances.push_back(correct.define(along(r, ph[r]) + number(noise * noise)));
     innovations.push_back(correct.define(readings_[r] - expected_[r]));
-    taken.push_back(there_[r]);
-    if (gate > 0.0)
-      taken[r] = correct.define(
-          taken[r] * pool_.call("le", {innovations[r] * innovations[r], number(gate) * variances[r]}));
-    for (Expr& e : ph[r]) e = correct.define(taken[r] * e);
-    weighed.push_back(correct.define(taken[r] * innovations[r]));
+    took.push_back(taken(r, innovations[r], variances[r], gate));
+    for (Expr& e : ph[r]) e = correct.define(took[r] * e);
+    weighed.push_back(correct.define(took[r] * innovations[r]));
   }
   std::vector<Expr> d(m);
   for (std::size_t k = 0; k < m; ++k) {
-    d[k] = pool_.call("if", {taken[k], variances[k], pool_.number(1)});
+    d[k] = pool_.call("if", {took[k], variances[k], pool_.number(1)});
     l[k].resize(k);
     for (std::size_t j = 0; j < k; ++j) {
-      Expr s = taken[k] * along(k, ph[j]);
+      Expr s = took[k] * along(k, ph[j]);
       for (std::size_t i = 0; i < j; ++i) s = s - l[k][i] * l[j][i] * d[i];
       l[k][j] = correct.define(s / d[j]);
       d[k] = d[k] - l[k][j] * l[k][j] * d[j];
@@ -446,7 +544,7 @@ void FilterFormulas::correct_together(double gate) {
   for (std::size_t k = 0; k < m; ++k) {
     const Expr part =
         weighed[k] * weighed[k] / d[k] + pool_.call("log", {pool_.call("abs", {d[k]}) * number(2.0 * M_PI)});
-    terms.push_back(taken[k] * (-0.5 * part));
+    terms.push_back(took[k] * (-0.5 * part));
     for (std::size_t i = 0; i < n_; ++i) gain[k][i] = correct.define(gain[k][i] / d[k]);
     weighed[k] = correct.define(weighed[k] / d[k]);
   }
@@ -466,8 +564,6 @@ void FilterFormulas::correct_together(double gate) {
       for (std::size_t k = 0; k < m; ++k) change.push_back(gain[k][i] * ph[k][j] + gain[k][j] * ph[k][i]);
       corrected.push_back(p(i, j) - number(0.5 * (1.0 - keep(i) * keep(j))) * pool_.add(change));
     }
-  corrected.insert(corrected.end(), innovations.begin(), innovations.end());
-  corrected.insert(corrected.end(), variances.begin(), variances.end());
 }
 
 }  // namespace tellegen

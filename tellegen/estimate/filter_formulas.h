@@ -7,8 +7,12 @@
 //
 //   delta' = F delta + f + f_t tau,  tau' = 1     over h/2^s:  Phi, c = delta from tau = 0, d = delta by tau
 //   over twice as long:  Phi^2,  c + Phi c + h d,  d + Phi d,  2 h
+//
+// Sigma points (sigma_formulas.cpp) take this flow one after the other, in registers of their own.
 #pragma once
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "tellegen/estimate/filter.h"
@@ -16,14 +20,22 @@
 
 namespace tellegen {
 
+// A pivot of the covariance that is smaller, relative to the state's variance, is rounding.
+inline constexpr double least_pivot = 1e-14;
+
 class FilterFormulas {
  public:
-  // One reading after the other (ekf), or all together, of which states keep a part of their values (pkf).
-  enum class Correction { one_by_one, together };
+  // One reading after the other (kf, ekf); all together, of which states keep a part of their values (pkf);
+  // by sigma points (ukf); by the gain that does not change any more.
+  enum class Method { one_by_one, together, sigma_points, steady };
+  static std::optional<Method> method_of(std::string_view estimator);  // nothing: it has no formulas
   // Whether a step of this model can be written out.
-  static bool possible(TwinModel& model, const FilterOptions& options);
-  FilterFormulas(TwinModel& model, const FilterOptions& options, const Vector& process_noise,
-                 Correction correction);
+  static bool possible(TwinModel& model, const FilterOptions& options, Method method);
+  // Whether sigma points of this model say more than slopes: it is not linear, or has bounds.
+  static bool points_matter(TwinModel& model);
+  // Readings that need points: not linear in the states, or of one that has bounds. There are formulas.
+  static std::size_t readings_by_points(TwinModel& model);
+  FilterFormulas(TwinModel& model, const FilterOptions& options, const Vector& process_noise, Method method);
 
   // Registers at the front: states, the upper triangle of the covariance by rows, ...
   struct Register {
@@ -35,6 +47,7 @@ class FilterFormulas {
   struct {
     std::int32_t time, u, du, reading, value, there;  // the first of each; value, there: what a reading is
     std::int32_t scale, flow;                         // -1: the flow is constant
+    std::int32_t point, points;                       // one that is led on; all of them, one by one
     std::size_t noise;
   } at{};
 
@@ -43,11 +56,18 @@ class FilterFormulas {
   enum Section { constants, model, series, square, rest };
   int sections = 2;
   Assignments predict, correct;
-  Expr size;                         // of the matrix of the flow, to be scaled; empty: nothing is
-  std::vector<Expr> flow, squared;   // Phi, c, d and the length: of the series, and over twice as long
-  std::vector<Expr> predicted;       // states and covariance
-  std::vector<Expr> corrected;       // likewise; then innovations, their variances
-  Expr likelihood;                   // of readings that are taken together, its logarithm; else empty
+  Expr size;                        // of the matrix of the flow, to be scaled; empty: nothing is
+  std::vector<Expr> flow, squared;  // Phi, c, d and the length: of the series, and over twice as long
+  std::vector<Expr> predicted;      // states and covariance; of a sigma point, and of a steady gain, states
+  std::vector<Expr> corrected;      // likewise; of a steady gain states
+  std::vector<Expr> innovations, variances;
+  Expr likelihood;  // of readings that are taken together, its logarithm; else empty
+  // Where the gain is steady: whether all readings are there, and the states where some are not (section 2).
+  Expr complete;
+  std::vector<Expr> corrected_in_part;
+  // Sigma points: where they begin, and what they say together when all are led on. Empty: there are none.
+  Assignments spread, gather;
+  std::vector<Expr> points, gathered;
   Matrix transition;                 // Phi where it is constant
   std::vector<std::int32_t> phi_at;  // else its registers, by rows; -1: zero
 
@@ -61,25 +81,43 @@ class FilterFormulas {
   Exprs product(Assignments& list, const Exprs& a, const Exprs& b) const;  // a square
   void name_registers(const Vector& process_noise);
   void find_values_at_zero();
-  void predict_constant();
+  void predict_constant(bool euler);
   void predict_extended(bool euler);
   Exprs keep_flow(const Exprs& phi, const Exprs& c, const Exprs& d, Expr length);
   void propagate(const Exprs& phi);
   void linearise_readings();
+  // 1 where the reading is there and the gate lets it pass, else 0.
+  Expr taken(std::size_t reading, Expr innovation, Expr variance, double gate);
   void correct_one_by_one(double gate);
+  void correct_by(std::size_t reading, const Exprs& begin, double gate);
   void correct_together(double gate);
+  void correct_steadily(double gate, const Vector& process_noise);
   Expr within_bounds(Assignments& list, std::size_t state, Expr value);
+  Expr led_on(std::size_t state, Expr value);  // of a prediction, within bounds
+
+  // sigma_formulas.cpp
+  static bool needs_points(TwinModel& model, std::size_t reading);
+  double kappa() const;
+  double weight(std::size_t point) const;
+  std::vector<Exprs> factor(Assignments& list);
+  std::vector<Exprs> points_of(Assignments& list, const std::vector<Exprs>& columns);
+  void spread_points();
+  void gather_points();
+  void correct_by_points(std::size_t reading, double gate);
+  Expr reading_at(std::size_t reading, const Exprs& point);
 
   Pool& pool_;
   TwinModel& model_;
+  const Method method_;
   const double step_;
   const std::size_t n_, sensors_, inputs_;
   std::vector<Expr> x_, p_, u_, du_, readings_, there_, noise_;
+  std::vector<Expr> point_;  // a sigma point as it is; x_ is then within the bounds
   std::vector<std::pair<Expr, double>> constants_;
   ExprMap<Expr> names_;         // of the form's symbols: registers
   ExprMap<Expr> zero_;          // states at zero, and what follows from them where slopes are constant
   std::vector<Expr> expected_;  // readings where the correction begins
-  std::vector<Exprs> slopes_;   // of each, by the states: a row
+  std::vector<Exprs> slopes_;   // of each, by the states: a row; empty: it needs points
 };
 
 }  // namespace tellegen

@@ -9,12 +9,11 @@
 namespace tellegen {
 
 FilterProgram::FilterProgram(TwinModel& model, const FilterOptions& options, const Vector& process_noise,
-                             FilterFormulas::Correction correction, bool whole_run)
+                             FilterFormulas::Method method, bool whole_run)
     : n_(model.size()),
       sensors_(model.sensors()),
       inputs_(model.inputs()),
-      code_(
-          build(FilterFormulas(model, options, process_noise, correction), *model.model().pool, whole_run)) {
+      code_(build(FilterFormulas(model, options, process_noise, method), *model.model().pool, whole_run)) {
   memory_.resize(static_cast<std::size_t>(code_.procedure().program.registers), 0.0);
 }
 
@@ -27,11 +26,12 @@ Procedure FilterProgram::build(const FilterFormulas& formulas, Pool& pool, bool 
   const std::size_t front = formulas.registers.size();
   for (const FilterFormulas::Register& r : formulas.registers) memory_.push_back(r.value);
 
-  const auto made = [&](const Assignments& list, const std::vector<ProgramRoot>& roots, int sections) {
+  const auto made = [&](const Assignments& list, const std::vector<ProgramRoot>& roots, int sections,
+                        int late = 3) {
     std::vector<ProgramInput> inputs;
     for (const FilterFormulas::Register& r : formulas.registers)
       inputs.push_back({r.symbol, std::min(r.section, sections - 1)});
-    return make_program(pool, inputs, list.list(), roots, sections);
+    return make_program(pool, inputs, list.list(), roots, sections, late);
   };
   const int last = formulas.sections - 1;
   std::vector<ProgramRoot> roots;
@@ -41,42 +41,97 @@ Procedure FilterProgram::build(const FilterFormulas& formulas, Pool& pool, bool 
   if (formulas.size) roots.push_back({formulas.size, Section::model});
   Procedure result{.program = made(formulas.predict, roots, formulas.sections)};
   const Registers predicted = result.program.roots;
-  roots.clear();
-  for (Expr e : formulas.corrected) roots.push_back({e, 1});
-  if (formulas.likelihood) roots.push_back({formulas.likelihood, 1});
   Registers same(front);
   std::iota(same.begin(), same.end(), 0);
-  const Registers corrected = append(result.program, made(formulas.correct, roots, 2), same);
-  const int first_of_correct = formulas.sections;
-  step_sections_.clear();
-  for (int s = 1; s < formulas.sections; ++s) step_sections_.push_back(s);
-  step_sections_.push_back(first_of_correct + 1);
+  Body prepared{run_section(0)};
+  // Behind what is there: the first of its sections is that of constants.
+  const auto joined = [&](const Assignments& list, std::initializer_list<const std::vector<Expr>*> wanted,
+                          int sections, const std::vector<Expr>& in_part = {}) {
+    roots.clear();
+    for (const auto* exprs : wanted)
+      for (Expr e : *exprs) roots.push_back({e, 1});
+    for (Expr e : in_part) roots.push_back({e, 2});
+    prepared.push_back(run_section(result.program.sections()));
+    return append(result.program, made(list, roots, sections, 2), same);
+  };
   const auto copies = [&](std::size_t count, std::int32_t to, Registers::const_iterator from) {
     std::vector<RegisterCopy> list;
     for (std::size_t k = 0; k < count; ++k)
       list.push_back({to + static_cast<std::int32_t>(k), from[static_cast<long>(k)]});
     return copy_registers(list);
   };
-  const auto own = static_cast<long>(width()), count = static_cast<long>(sensors_);
+
+  const int first_of_correct = result.program.sections();
+  std::vector<Expr> others;
+  if (formulas.likelihood) others.push_back(formulas.likelihood);
+  if (formulas.complete) others.push_back(formulas.complete);
+  const Registers corrected =
+      joined(formulas.correct, {&formulas.corrected, &formulas.innovations, &formulas.variances, &others},
+             formulas.complete ? 3 : 2, formulas.corrected_in_part);
+  const auto own = static_cast<long>(formulas.corrected.size()), count = static_cast<long>(sensors_);
   innovation_.assign(corrected.begin() + own, corrected.begin() + own + count);
   variance_.assign(corrected.begin() + own + count, corrected.begin() + own + 2 * count);
-  likelihood_ = formulas.likelihood ? corrected.back() : -1;
+  const std::int32_t other = others.empty() ? -1 : corrected[static_cast<std::size_t>(own + 2 * count)];
+  likelihood_ = formulas.likelihood ? other : -1;
+
+  const int first_of_points = result.program.sections();
+  Registers points, gathered;
+  if (!formulas.points.empty()) {
+    points = joined(formulas.spread, {&formulas.points}, 2);
+    gathered = joined(formulas.gather, {&formulas.gathered}, 2);
+  }
+  const std::size_t turns = formulas.points.empty() ? 1 : formulas.points.size() / n_;
+  step_sections_.clear();
+  for (std::size_t k = 0; k < turns; ++k)
+    for (int s = 1; s < formulas.sections; ++s) step_sections_.push_back(s);
+  step_sections_.push_back(first_of_correct + 1);
+  if (turns > 1) step_sections_.insert(step_sections_.end(), {first_of_points + 1, first_of_points + 3});
 
   SectionWriter write(result.program);
   for (std::int32_t* counter : {&at_.left, &at_.row, &at_.start, &at_.step}) *counter = write.new_register();
-  Body predicting{run_section(Section::model)};
-  if (!formulas.flow.empty()) {
-    add_flow(formulas, predicted, write, predicting);
-    predicting.push_back(run_section(Section::rest));
+  Body predicting;
+  if (formulas.points.empty()) {
+    predicting = lead(formulas, predicted, write);
+    predicting.push_back(copies(formulas.predicted.size(), 0, predicted.begin()));
+  } else {
+    const std::int32_t turn = write.new_register();
+    write.assign(turn, write.number(0.0));
+    predicting = {run_section(first_of_points + 1), copies(points.size(), formulas.at.points, points.begin()),
+                  write.end()};
+    const auto over = write.call("ge", turn, write.number(static_cast<double>(turns)));
+    Body one{write.end(), leave_when(over)};
+    std::vector<Body> out, back;
+    for (std::size_t k = 0; k < turns; ++k) {
+      const std::int32_t kept = formulas.at.points + static_cast<std::int32_t>(k * n_);
+      Registers from(n_);
+      std::iota(from.begin(), from.end(), kept);
+      out.push_back({copies(n_, formulas.at.point, from.begin())});
+      back.push_back({copies(n_, kept, predicted.begin())});
+    }
+    one.push_back(choose(turn, out));
+    const Body led = lead(formulas, predicted, write);
+    one.insert(one.end(), led.begin(), led.end());
+    one.push_back(choose(turn, back));
+    write.assign(turn, write.add(turn, write.number(1.0)));
+    one.push_back(write.end());
+    predicting.push_back(loop(one));
+    predicting.push_back(run_section(first_of_points + 3));
+    predicting.push_back(copies(gathered.size(), 0, gathered.begin()));
   }
-  predicting.push_back(copies(width(), 0, predicted.begin()));
   for (std::int32_t k = 0; k < static_cast<std::int32_t>(sensors_); ++k) {
     const auto came = at_.reading + k, is_there = write.call("eq", came, came);  // not where it is NaN
     write.assign(formulas.at.there + k, is_there);
     write.assign(formulas.at.value + k, write.call("if", is_there, came, write.number(0.0)));
   }
-  const Body correcting{write.end(), run_section(first_of_correct + 1),
-                        copies(width(), 0, corrected.begin())};
+  Body correcting{write.end(), run_section(first_of_correct + 1)};
+  const Statement whole = copies(formulas.corrected.size(), 0, corrected.begin());
+  if (formulas.complete)
+    correcting.push_back(when(other, {whole},
+                              {run_section(first_of_correct + 2),
+                               copies(formulas.corrected.size(), 0,
+                                      corrected.end() - static_cast<long>(formulas.corrected.size()))}));
+  else
+    correcting.push_back(whole);
 
   const auto done = write.call("le", at_.left, write.number(0.0));
   Body turn{write.end(), leave_when(done)};
@@ -103,7 +158,7 @@ Procedure FilterProgram::build(const FilterFormulas& formulas, Pool& pool, bool 
   emitted.insert(emitted.end(), variance_.begin(), variance_.end());
   turn.push_back(emit(emitted));
 
-  result.entries = {{"prepare", {run_section(0), run_section(first_of_correct)}},
+  result.entries = {{"prepare", prepared},
                     {"predict", predicting},
                     {"correct", correcting},
                     {"run", {loop(turn)}, whole_run}};
@@ -112,6 +167,15 @@ Procedure FilterProgram::build(const FilterFormulas& formulas, Pool& pool, bool 
   for (const std::int32_t reg : phi_at_)
     if (reg >= 0) result.exported.push_back(reg);
   return result;
+}
+
+// The states, or a sigma point, over the step: to the registers of formulas.predicted.
+Body FilterProgram::lead(const FilterFormulas& formulas, const Registers& roots, SectionWriter& write) {
+  Body body{run_section(FilterFormulas::model)};
+  if (formulas.flow.empty()) return body;
+  add_flow(formulas, roots, write, body);
+  body.push_back(run_section(FilterFormulas::rest));
+  return body;
 }
 
 // Halved until it is small, the series, squared as often; or the flow as it is.

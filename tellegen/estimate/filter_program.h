@@ -18,8 +18,7 @@ class FilterProgram {
  public:
   // FilterFormulas::possible() must say so. `whole_run`: run() is compiled too.
   FilterProgram(TwinModel& model, const FilterOptions& options, const Vector& process_noise,
-                FilterFormulas::Correction correction = FilterFormulas::Correction::one_by_one,
-                bool whole_run = false);
+                FilterFormulas::Method method = FilterFormulas::Method::one_by_one, bool whole_run = false);
 
   // A register file as it begins: states, the upper triangle of the covariance by rows, numbers, ...
   const std::vector<double>& memory() const { return memory_; }
@@ -58,6 +57,7 @@ class FilterProgram {
  private:
   using Registers = std::vector<std::int32_t>;
   Procedure build(const FilterFormulas& formulas, Pool& pool, bool whole_run);
+  Body lead(const FilterFormulas& formulas, const Registers& roots, SectionWriter& write);
   void add_flow(const FilterFormulas& formulas, const Registers& roots, SectionWriter& write, Body& body);
 
   std::size_t n_, sensors_, inputs_;
@@ -76,6 +76,6 @@ class FilterProgram {
 
 // The same behind the interface of all estimators.
 std::unique_ptr<Filter> generated_filter(TwinModel& model, const FilterOptions& options,
-                                         FilterFormulas::Correction correction);
+                                         FilterFormulas::Method method);
 
 }  // namespace tellegen

@@ -1,6 +1,7 @@
 // What every estimator does by itself: rows without readings, another process noise, generated code.
 #include "tellegen/estimate/filter.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -94,10 +95,37 @@ TEST(Filter, takes_another_process_noise_at_any_time) {
     }
 }
 
+// The same rows, some with readings missing or far off.
+void follow_alike(const Rig& rig, Filter& formulas, Filter& matrices, const std::string& what) {
+  ASSERT_NE(formulas.executor(), matrices.executor()) << what;
+  Innovations a = rig.innovations, b = rig.innovations;
+  const double step = rig.filter.step;
+  for (int row = 0; row < 25; ++row) {
+    std::vector<double> readings{300.0 + 0.4 * row, 299.0 + 0.1 * row};
+    if (row % 4 == 1) readings[0] = std::nan("");
+    if (row % 5 == 2) readings[1] = std::nan("");
+    if (row == 13) readings[0] = 1000.0;
+    ASSERT_TRUE(formulas.predict(step * row, nullptr, nullptr)) << what;
+    ASSERT_TRUE(matrices.predict(step * row, nullptr, nullptr)) << what;
+    const Matrix &phi = formulas.transition(), &as_matrices = matrices.transition();
+    if (as_matrices.size() > 0) {
+      EXPECT_LT((phi - as_matrices).cwiseAbs().maxCoeff(), 1e-10 * as_matrices.cwiseAbs().maxCoeff()) << what;
+    }
+    ASSERT_TRUE(formulas.correct(step * (row + 1), nullptr, readings.data(), a)) << what;
+    ASSERT_TRUE(matrices.correct(step * (row + 1), nullptr, readings.data(), b)) << what;
+    EXPECT_EQ(a.refused, b.refused) << what << ", row " << row;
+    EXPECT_NEAR(a.log_likelihood, b.log_likelihood, 1e-8 * (1 + std::abs(b.log_likelihood))) << what;
+    const Belief &x = formulas.belief(), &y = matrices.belief();
+    for (long i = 0; i < x.x.size(); ++i)
+      EXPECT_NEAR(x.x[i], y.x[i], 1e-10 * (1 + std::abs(y.x[i]))) << what << ", row " << row;
+    EXPECT_LT((x.p - y.p).cwiseAbs().maxCoeff(), 1e-9 * y.p.cwiseAbs().maxCoeff()) << what;
+  }
+}
+
 // A nonlinear step written out is the one of matrices, for steps of any length (the exponential is halved
 // as often as it needs), by both discretisations, with readings missing, refused and bounds in the way.
 TEST(Filter, nonlinear_steps_are_the_same_in_formulas) {
-  for (const std::string name : {"ekf", "pkf"})
+  for (const std::string name : {"ekf", "pkf", "ukf"})
     for (const double step : {0.01, 2.0, 300.0})
       for (const bool euler : {false, true}) {
         if (euler && step > 0.1) continue;  // diverges, as it should
@@ -110,27 +138,26 @@ TEST(Filter, nonlinear_steps_are_the_same_in_formulas) {
         const auto formulas = rig.make(name);
         rig.filter.generate = false;
         const auto matrices = rig.make(name);
-        ASSERT_NE(formulas->executor(), matrices->executor());
-        Innovations a = rig.innovations, b = rig.innovations;
-        for (int row = 0; row < 25; ++row) {
-          std::vector<double> readings{300.0 + 0.4 * row, 299.0 + 0.1 * row};
-          if (row % 4 == 1) readings[0] = std::nan("");
-          if (row % 5 == 2) readings[1] = std::nan("");
-          if (row == 13) readings[0] = 1000.0;
-          ASSERT_TRUE(formulas->predict(step * row, nullptr, nullptr));
-          ASSERT_TRUE(matrices->predict(step * row, nullptr, nullptr));
-          const Matrix &phi = formulas->transition(), &as_matrices = matrices->transition();
-          EXPECT_LT((phi - as_matrices).cwiseAbs().maxCoeff(), 1e-10 * as_matrices.cwiseAbs().maxCoeff());
-          ASSERT_TRUE(formulas->correct(step * (row + 1), nullptr, readings.data(), a));
-          ASSERT_TRUE(matrices->correct(step * (row + 1), nullptr, readings.data(), b));
-          EXPECT_EQ(a.refused, b.refused) << name << ", row " << row;
-          EXPECT_NEAR(a.log_likelihood, b.log_likelihood, 1e-8 * (1 + std::abs(b.log_likelihood)));
-          const Belief &x = formulas->belief(), &y = matrices->belief();
-          for (long i = 0; i < x.x.size(); ++i)
-            EXPECT_NEAR(x.x[i], y.x[i], 1e-10 * (1 + std::abs(y.x[i])))
-                << name << ", " << step << ", " << row;
-          EXPECT_LT((x.p - y.p).cwiseAbs().maxCoeff(), 1e-9 * y.p.cwiseAbs().maxCoeff());
-        }
+        const std::string what = fmt::format("{}, {}, {}", name, step, euler);
+        ASSERT_NO_FATAL_FAILURE(follow_alike(rig, *formulas, *matrices, what));
+      }
+}
+
+// Where slopes are constant, so are the matrices; a steady gain takes rows with gaps as one of matrices does.
+TEST(Filter, linear_steps_are_the_same_in_formulas) {
+  for (const std::string name : {"kf", "pkf", "ukf", "steady"})
+    for (const bool bounded : {false, true})
+      for (const bool euler : {false, true}) {
+        Model model = wandering_source();
+        if (bounded) model.unknowns[model.estimation.unknowns[0]].upper = 1.5;
+        Rig rig(model);
+        rig.filter.euler = euler;
+        rig.filter.gate = 30.0;
+        const auto formulas = rig.make(name);
+        rig.filter.generate = false;
+        const auto matrices = rig.make(name);
+        const std::string what = fmt::format("{}, {}, {}", name, bounded, euler);
+        ASSERT_NO_FATAL_FAILURE(follow_alike(rig, *formulas, *matrices, what));
       }
 }
 

@@ -13,15 +13,7 @@ namespace {
 
 class SteadyFilter : public Filter {
  public:
-  SteadyFilter(TwinModel& model, const FilterOptions& options) : Filter(model, options) {
-    const Place place{model.model().file.string(), 0};
-    if (!model.constant_slopes())
-      throw ModelError(
-          {place,
-           "T624",
-           "a steady gain is for linear models whose unknowns are inputs",
-           {"here a product of states, or of a state and an unknown, changes the gain; use ekf"}});
-  }
+  using Filter::Filter;
 
   bool predict(double t, const double* u, const double* du) override {
     if (predicted_.size() == 0 && !settle(t, u)) return false;
@@ -67,33 +59,15 @@ class SteadyFilter : public Filter {
   }
 
  private:
-  // The Riccati equation by doubling the number of steps: [Anderson, Moore 1979], section 6.7.
   bool settle(double t, const double* u) {
     if (model_.sensors() > 60 || !flow(belief_.x, t, u, nullptr, step_, phi_)) return false;
-    const auto n = belief_.x.size();
-    Vector r(static_cast<long>(model_.sensors()));
-    for (std::size_t s = 0; s < model_.sensors(); ++s)
-      r[static_cast<long>(s)] = 1.0 / (model_.noise()[s] * model_.noise()[s]);
-    const Matrix h = point_.readings_by_state;
-    Matrix a = phi_.transpose(), b = h.transpose() * r.asDiagonal() * h, p = q_.asDiagonal();
-    for (int round = 0; round < 60; ++round) {
-      const Matrix w = inverse(Matrix::Identity(n, n) + b * p);
-      const Matrix next_a = a * w * a;
-      const Matrix next_b = b + a * w * b * a.transpose();
-      const Matrix next = p + a.transpose() * p * w * a;
-      const double change = (next - p).norm() / (1e-300 + next.norm());
-      a = next_a, b = 0.5 * (next_b + next_b.transpose()), p = 0.5 * (next + next.transpose());
-      if (!p.allFinite()) return false;
-      if (change < 1e-14) break;
-    }
-    predicted_ = p;
-    variance_ = (h * p * h.transpose()).diagonal() + r.cwiseInverse();
-    h_ = h;
-    std::uint64_t all = (std::uint64_t{1} << model_.sensors()) - 1;
-    const Matrix gain = gain_for(all);
-    Matrix rest = -gain * h;
-    rest.diagonal().array() += 1.0;
-    belief_.p = rest * p * rest.transpose() + gain * r.cwiseInverse().asDiagonal() * gain.transpose();
+    const auto steady = steady_gain(phi_, point_.readings_by_state, model_.noise(), q_);
+    if (!steady) return false;
+    predicted_ = steady->predicted;
+    variance_ = steady->variance;
+    h_ = point_.readings_by_state;
+    gains_[(std::uint64_t{1} << model_.sensors()) - 1] = steady->gain;
+    belief_.p = steady->corrected;
     return true;
   }
 
@@ -123,7 +97,38 @@ class SteadyFilter : public Filter {
 
 }  // namespace
 
-std::unique_ptr<Filter> steady_filter(TwinModel& model, const FilterOptions& options) {
+// The Riccati equation by doubling the number of steps: [Anderson, Moore 1979], section 6.7.
+std::optional<SteadyGain> steady_gain(const Matrix& transition, const Matrix& readings_by_state,
+                                      const std::vector<double>& noise, const Vector& process_noise) {
+  const auto n = transition.rows();
+  Vector r(static_cast<long>(noise.size()));
+  for (std::size_t s = 0; s < noise.size(); ++s) r[static_cast<long>(s)] = 1.0 / (noise[s] * noise[s]);
+  const Matrix& h = readings_by_state;
+  Matrix a = transition.transpose(), b = h.transpose() * r.asDiagonal() * h, p = process_noise.asDiagonal();
+  for (int round = 0; round < 60; ++round) {
+    const Matrix w = inverse(Matrix::Identity(n, n) + b * p);
+    const Matrix next_a = a * w * a;
+    const Matrix next_b = b + a * w * b * a.transpose();
+    const Matrix next = p + a.transpose() * p * w * a;
+    const double change = (next - p).norm() / (1e-300 + next.norm());
+    a = next_a, b = 0.5 * (next_b + next_b.transpose()), p = 0.5 * (next + next.transpose());
+    if (!p.allFinite()) return {};
+    if (change < 1e-14) break;
+  }
+  SteadyGain steady;
+  steady.spread = h * p * h.transpose();
+  steady.spread.diagonal() += r.cwiseInverse();
+  steady.variance = steady.spread.diagonal();
+  steady.gain = solve_symmetric(steady.spread, h * p).transpose();
+  Matrix rest = -steady.gain * h;
+  rest.diagonal().array() += 1.0;
+  steady.corrected =
+      rest * p * rest.transpose() + steady.gain * r.cwiseInverse().asDiagonal() * steady.gain.transpose();
+  steady.predicted = std::move(p);
+  return steady;
+}
+
+std::unique_ptr<Filter> steady_matrices(TwinModel& model, const FilterOptions& options) {
   return std::make_unique<SteadyFilter>(model, options);
 }
 

@@ -90,6 +90,7 @@ void Twin::build(const Model& model) {
   plant_ = std::make_unique<TwinModel>(model, twin);
   first_algebraic_ = plant_->algebraic();
   filter_ = entry_.make(*plant_, filter_options_);
+  if (filter_->executor().starts_with("generated")) plant_->take_quantities_from_formulas();
   begin();
 }
 

@@ -581,6 +581,10 @@ void TwinModel::run_all() {
 
 bool TwinModel::quantities_at(const Vector& x, double t, const double* u, Vector& value,
                               SlopeRows& by_state) {
+  if (quantity_code_) {
+    read_quantities(x, t, u, value, by_state);
+    return true;
+  }
   if (!solve(x, t, u)) return false;
   run_all();
   value.resize(static_cast<long>(quantity_formulas_.size()));
@@ -595,6 +599,89 @@ bool TwinModel::quantities_at(const Vector& x, double t, const double* u, Vector
   eliminate(slopes, qw_);
   by_state = rows_of(slopes);
   return true;
+}
+
+QuantityCode TwinModel::quantity_code() {
+  const MinimalForm& f = form();
+  Pool& pool = *augmented_.model.pool;
+  std::vector<ProgramInput> inputs;
+  for (Expr x : f.states) inputs.push_back({x, 1});
+  inputs.push_back({pool.symbol("t"), 1});
+  for (Expr u : inputs_) inputs.push_back({u, 1});
+  for (Expr p : f.parameters) inputs.push_back({p, 0});
+  QuantityCode code;
+  code.numbers = f.values;
+  std::vector<ProgramRoot> values, slopes;
+  for (std::size_t k = 0; k < quantities_.size(); ++k) {
+    const Expr value = formulas() ? formulas()->quantities[k] : quantity_formulas_[k];
+    const auto symbols = symbols_of(std::span(&value, 1));
+    if (std::any_of(f.unknowns.begin(), f.unknowns.end(),
+                    [&](Expr w) { return std::find(symbols.begin(), symbols.end(), w) != symbols.end(); })) {
+      code.left_out.push_back(quantities_[k].name);
+      continue;
+    }
+    values.push_back({value, 1});
+    for (std::size_t i = 0; i < f.states.size(); ++i)
+      if (const Expr slope = derivative(value, f.states[i]); !slope.is_number(0)) {
+        slopes.push_back({slope, 1});
+        code.column.push_back(static_cast<std::int32_t>(i));
+      }
+    code.last.push_back(static_cast<std::int32_t>(code.column.size()));
+    code.quantities.push_back(k);
+  }
+  values.insert(values.end(), slopes.begin(), slopes.end());
+  code.program = make_program(pool, inputs, {}, values, 2);
+  return code;
+}
+
+void TwinModel::take_quantities_from_formulas() {
+  // Where nothing has to be solved for, they are the formulas already.
+  if (quantity_code_ || form().unknowns.empty() || !formulas()) return;
+  QuantityCode code = quantity_code();
+  if (!code.left_out.empty()) return;
+  quantity_registers_.assign(static_cast<std::size_t>(code.program.registers), 0.0);
+  std::copy(code.numbers.begin(), code.numbers.end(),
+            quantity_registers_.begin() + static_cast<long>(size() + 1 + inputs_.size()));
+  interpret(code.program, 0, quantity_registers_.data());
+  quantity_code_ = std::move(code);
+}
+
+void TwinModel::read_quantities(const Vector& x, double t, const double* u, Vector& value,
+                                SlopeRows& by_state) {
+  const QuantityCode& code = *quantity_code_;
+  double* r = quantity_registers_.data();
+  std::copy(x.data(), x.data() + x.size(), r);
+  r[x.size()] = t;
+  std::copy(u, u + inputs_.size(), r + x.size() + 1);
+  interpret(code.program, 1, r);
+  const std::size_t count = code.quantities.size();
+  value.resize(static_cast<long>(count));
+  for (std::size_t k = 0; k < count; ++k) value[static_cast<long>(k)] = r[code.program.roots[k]];
+  by_state.start.assign(1, 0);
+  by_state.start.insert(by_state.start.end(), code.last.begin(), code.last.end());
+  by_state.column = code.column;
+  by_state.value.resize(code.column.size());
+  for (std::size_t k = 0; k < code.column.size(); ++k) by_state.value[k] = r[code.program.roots[count + k]];
+}
+
+std::string TwinModel::unit_of(const EstimatedQuantity& quantity) const {
+  if (!quantity.unit.empty()) return quantity.unit;
+  std::string variable = quantity.name;
+  for (const ModelOutput& output : augmented_.model.outputs)
+    if (output.name == quantity.name && output.value.is_symbol()) variable = output.value.name();
+  for (std::size_t k = 0; k < states_.size(); ++k) {
+    const std::int32_t rate = form().state_rates[k];
+    if (states_[k].unknown >= 0 || (variable != states_[k].name && variable != rate_name(system_, rate)))
+      continue;
+    const Rate& r = system_.rates[rate];
+    const Group& group = system_.groups[r.group];
+    const std::int32_t plus = group.plus[r.symbol][r.member], minus = group.minus[r.symbol][r.member];
+    if (const std::int32_t column = plus >= 0 ? plus : minus; column >= 0)
+      return column_unit(system_, column);
+  }
+  for (std::int32_t column = 0; column < system_.size(); ++column)
+    if (column_name(system_, column) == variable) return column_unit(system_, column);
+  return {};
 }
 
 bool TwinModel::storage_coefficients(const Vector& x, double t, const double* u, Vector& c,

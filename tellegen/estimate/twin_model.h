@@ -58,6 +58,17 @@ struct TwinFormulas {
   std::vector<Expr> rates, readings, quantities;
 };
 
+// What is estimated as a program: inputs are states, t, inputs and `numbers`; roots the values, then their
+// derivatives by the states that are not zero.
+struct QuantityCode {
+  Program program = {};
+  std::vector<double> numbers = {};
+  std::vector<std::size_t> quantities = {};  // of TwinModel::quantities()
+  std::vector<std::int32_t> column = {};     // of derivatives: the state
+  std::vector<std::int32_t> last = {};       // of quantities: the end of their derivatives
+  std::vector<std::string> left_out = {};    // names of those that follow from equations to be solved
+};
+
 struct TwinOptions {
   std::vector<int> sensors;         // in Model::outputs
   std::vector<int> unknowns;        // in Model::unknowns
@@ -98,6 +109,12 @@ class TwinModel {
   bool readings(const Vector& x, double t, const double* u, Vector& y);
   // What is estimated, and its derivatives, at the point last evaluated for this x.
   bool quantities_at(const Vector& x, double t, const double* u, Vector& value, SlopeRows& by_state);
+  // From now on these come from formulas, where there are any, and no equations are solved for them: as in
+  // code for a target, which has the same bits then.
+  void take_quantities_from_formulas();
+  QuantityCode quantity_code();
+  // The unit of a quantity; of a variable of the model, where its output says none.
+  std::string unit_of(const EstimatedQuantity& quantity) const;
   // The rates and their slope by time alone, where the slopes by the states are constant.
   bool rates(const Vector& x, double t, const double* u, const double* du, Vector& f, Vector& by_time);
   // F, by rows, at the point last evaluated.
@@ -139,6 +156,7 @@ class TwinModel {
   bool solve(const Vector& x, double t, const double* u);
   void find_unknown_slopes();
   void read_readings(TwinPoint& point, Eigen::Index n);
+  void read_quantities(const Vector& x, double t, const double* u, Vector& value, SlopeRows& by_state);
   void run_all();
   double root(std::size_t k) const { return *root_at_[k]; }
   // Derivatives that are not zero: the roots from `first` on.
@@ -165,6 +183,8 @@ class TwinModel {
   std::size_t sensors_ = 0;
   bool constant_ = false, constant_readings_ = false;
   bool looked_for_formulas_ = false;
+  std::optional<QuantityCode> quantity_code_;  // for quantities_at()
+  std::vector<double> quantity_registers_;
   std::optional<TwinFormulas> formulas_;
 
   // Of the program. Slopes of the readings need those of the residuals; whoever runs one runs all before it.

@@ -4,10 +4,11 @@
 //
 // A point beyond an unknown's bounds is evaluated at the bound, and stays where it is: moved there, it would
 // shrink the covariance and shift the mean at every step, as if somebody had read the unknown.
-#include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
-#include "tellegen/estimate/filter.h"
+#include "tellegen/estimate/filter_formulas.h"
 
 namespace tellegen {
 namespace {
@@ -19,7 +20,9 @@ class UnscentedFilter : public Filter {
     // alpha = 1, kappa = 3 - n would make the middle weight negative for n > 3: 0 keeps it at most that.
     kappa_ = std::max(0.0, 3.0 - static_cast<double>(n));
     points_.resize(n, 2 * n + 1);
+    factor_.resize(n, n);
     next_.resize(n);
+    order_.resize(model.size());
   }
 
   bool predict(double t, const double* u, const double* du) override {
@@ -123,34 +126,42 @@ class UnscentedFilter : public Filter {
     return k == 0 ? kappa_ / (n + kappa_) : 0.5 / (n + kappa_);
   }
 
+  // By Cholesky, the states in the order of their variances, the largest first. A state that is known exactly
+  // has no spread; what rounding leaves of it is none either.
   bool spread() {
     const auto n = belief_.x.size();
-    // A state that is known exactly has no spread; what rounding leaves below zero is none either.
-    factor_.compute(belief_.p);
+    const Matrix& p = belief_.p;
+    std::iota(order_.begin(), order_.end(), 0);
+    std::stable_sort(order_.begin(), order_.end(), [&](long i, long j) { return p(i, i) > p(j, j); });
     const double scale = std::sqrt(static_cast<double>(n) + kappa_);
     points_.col(0) = belief_.x;
+    factor_.setZero();
     for (Eigen::Index k = 0; k < n; ++k) {
-      const double d = scale * std::sqrt(std::max(0.0, factor_.vectorD()[k]));
+      const long pivot = order_[static_cast<std::size_t>(k)];
+      next_ = p.col(pivot);
+      for (Eigen::Index j = 0; j < k; ++j) next_ -= factor_(pivot, j) * factor_.col(j);
+      const double d = next_[pivot];
       if (!std::isfinite(d)) return false;
-      for (Eigen::Index i = 0; i < n; ++i)
-        next_[i] = i < k ? 0.0 : d * (i == k ? 1.0 : factor_.matrixLDLT()(i, k));
-      for (Eigen::Index i = n - 1; i >= 0; --i)
-        std::swap(next_[i], next_[factor_.transpositionsP().coeff(i)]);
-      points_.col(1 + k) = belief_.x + next_;
-      points_.col(1 + n + k) = belief_.x - next_;
+      if (d > least_pivot * p(pivot, pivot))
+        for (Eigen::Index i = k; i < n; ++i) {
+          const long row = order_[static_cast<std::size_t>(i)];
+          factor_(row, k) = next_[row] / std::sqrt(d);
+        }
+      points_.col(1 + k) = belief_.x + scale * factor_.col(k);
+      points_.col(1 + n + k) = belief_.x - scale * factor_.col(k);
     }
     return true;
   }
 
   double kappa_;
-  Matrix points_, none_;
+  Matrix points_, factor_, none_;
   Vector next_, row_, gain_, cross_;
-  Eigen::LDLT<Matrix> factor_;
+  std::vector<long> order_;
 };
 
 }  // namespace
 
-std::unique_ptr<Filter> unscented_filter(TwinModel& model, const FilterOptions& options) {
+std::unique_ptr<Filter> unscented_matrices(TwinModel& model, const FilterOptions& options) {
   return std::make_unique<UnscentedFilter>(model, options);
 }
 

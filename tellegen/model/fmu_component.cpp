@@ -138,10 +138,13 @@ class FmuKind {
   void add_input(int v, std::size_t element) {
     std::string unit;
     const FmuSignal s = signal(v, element, unit);
+    const bool none = std::isnan(start(s));  // a reading that is missing until somebody gives it
+    const auto& variable = d_.variables[static_cast<std::size_t>(v)];
+    if (none && !use_.given.contains(s.name) && !use_.given.contains(variable.element(element))) return;
     KindParameter p = parameter(s, unit);
-    p.fallback = pool_.number(start(s));
+    if (!none) p.fallback = pool_.number(start(s));
     kind_.parameters.push_back(p);
-    sample("~" + s.name, unit, pool_.symbol(s.name), start(s));
+    sample("~" + s.name, unit, pool_.symbol(s.name), none ? 0.0 : start(s));
     use_.inputs.push_back(s);
   }
 

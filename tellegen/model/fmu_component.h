@@ -37,6 +37,7 @@ struct FmuUse {
   std::vector<std::pair<int, FmuSignal>> parameters;      // in Kind::parameters
   std::map<std::string, std::string, std::less<>> texts;  // given by the component, by the FMU's name
   std::set<std::string, std::less<>> reported;            // keys with faults
+  std::set<std::string, std::less<>> given;               // keys
   std::map<std::string, std::string, std::less<>> names;  // the FMU's name of a number: Tellegen's
 
   // Where things stand in Kind::parameters and Kind::discrete.

@@ -36,6 +36,7 @@ int ModelReader::read_fmu(int scope, const Value& entry, const Value& kind) {
   }
   if (const Value* isolate = entry.find("isolate"))
     if (at.is(*isolate, Value::Type::boolean, "'isolate'")) use->isolate = isolate->number != 0.0;
+  for (const Value& item : entry.items) use->given.emplace(item.key);
   for (const Value& item : entry.items) {
     const auto is_it = [&](const FmuVariable& v) { return v.name == item.key; };
     const auto v = std::find_if(d.variables.begin(), d.variables.end(), is_it);

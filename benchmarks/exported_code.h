@@ -1,0 +1,17 @@
+// `tellegen benchmark export`: the steps that `tellegen export` writes as C, beside Tellegen's own loop over
+// the same steps of the same run; and an estimator beside the twin that `estimate` runs.
+#pragma once
+
+#include <filesystem>
+
+namespace tellegen {
+
+struct ExportedCodeOptions {
+  bool quick = false;          // few steps, three times
+  std::filesystem::path json;  // file for everything that was printed
+};
+
+// Prints as it goes. False where an answer disagreed.
+bool run_exported_code(const ExportedCodeOptions& options);
+
+}  // namespace tellegen
