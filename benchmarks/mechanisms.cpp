@@ -144,7 +144,8 @@ class MechanismRows {
       const std::optional<CaseAnswer> other = ask(program, c);
       report_.require(other || !*program.file, fmt::format("{}: {} gave no answer", c.name, program.name));
       const double ratio = beside(other, program.name);
-      if (own && ratio > 0 && !options_.quick && (c.links.size() <= 10 || c.links.size() == 1000))
+      if (own && ratio > 0 && !options_.quick &&
+          (!is_chain || c.links.size() <= 10 || c.links.size() == 1000))
         report_.add({fmt::format("{}: {} / Tellegen", c.name, program.name), ratio, 8, true, "ns of a step"});
     }
     row.push_back(preparing);
