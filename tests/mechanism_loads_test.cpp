@@ -226,6 +226,34 @@ TEST(RobotArm, follows_its_reference_and_its_powers_add_up_to_nothing) {
   EXPECT_LT(run.result.balance->power_error, 1e-9) << run.result.balance->power_error_domain;
 }
 
+// Rotors without states of their own couple all accelerations: of explicit steps that was a circle of names.
+TEST(MechanismDrive, rotors_on_a_chain_of_nine_joints_have_formulas) {
+  std::string parts, from = "datum";
+  for (int k = 0; k < 9; ++k) {
+    parts += fmt::format(
+        "h{0} = {{ kind = \"multibody.revolute_shaft\", from = \"{1}\", to = \"f{0}\", r = \"s{0}\", c = "
+        "\"datum\", "
+        "angle0 = 0.1, damping = 0.1 }}\n"
+        "b{0} = {{ kind = \"multibody.body\", at = \"f{0}\", mass = 1, com = [0, -0.15, 0], inertia = [0.01, "
+        "0, "
+        "0.01] }}\n"
+        "a{0} = {{ kind = \"multibody.arm\", from = \"f{0}\", to = \"e{0}\", offset = [0, -0.3, 0] }}\n"
+        "g{0} = {{ kind = \"rotational.gear\", p = \"m{0}\", r = \"s{0}\", c = \"datum\", ratio = 30 }}\n"
+        "r{0} = {{ kind = \"rotational.inertia\", p = \"m{0}\", J = 2e-5 }}\n",
+        k, from);
+    from = fmt::format("e{}", k);
+  }
+  const Model model = read_mechanism(parts);
+  SimulationOptions options = options_of("rk4", 0.2, 1e-3);
+  options.compile = false;
+  const TestRun explicit_run(model, options, {"e8.x"});
+  EXPECT_EQ(explicit_run.result.statistics.executor, "explicit form, interpreted");
+  options.method = "tr";
+  options.step = 2.5e-4;
+  const TestRun implicit_run(model, options, {"e8.x"});
+  EXPECT_NEAR(explicit_run.last("e8.x"), implicit_run.last("e8.x"), 1e-6);
+}
+
 TEST(RobotArm, is_what_its_urdf_file_says) {
   const std::string folder = TELLEGEN_SOURCE_DIR "/models/robot-arm/";
   std::ifstream file(folder + "model.toml");
