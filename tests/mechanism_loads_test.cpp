@@ -254,6 +254,30 @@ TEST(MechanismDrive, rotors_on_a_chain_of_nine_joints_have_formulas) {
   EXPECT_NEAR(explicit_run.last("e8.x"), implicit_run.last("e8.x"), 1e-6);
 }
 
+TEST(MechanismStart, a_speed_that_nothing_follows_from_is_noted) {
+  const auto notes = [](const std::string& crank, const std::string& slide) {
+    std::vector<std::string> said;
+    ReadOptions options;
+    options.library = TELLEGEN_SOURCE_DIR "/library";
+    options.notes = &said;
+    read_model_text(
+        "[components]\ncrank = { kind = \"multibody.revolute\", from = \"datum\", to = \"disc\"" + crank +
+            " }\nround = { kind = \"multibody.sphere\", at = \"disc\", mass = 1, radius = 0.1 }\n"
+            "pin = { kind = \"multibody.arm\", from = \"disc\", to = \"end\", offset = [0.1, 0, 0] }\n"
+            "slide = { kind = \"multibody.prismatic\", from = \"datum\", to = \"yoke\", axis = [1, 0, 0]" +
+            slide +
+            " }\nslot = { kind = \"multibody.point_on_line\", from = \"yoke\", to = \"end\", axis = [0, 1, "
+            "0] }\n",
+        "yoke.toml", options);
+    return said;
+  };
+  EXPECT_TRUE(notes(", speed0 = 2", "").empty());
+  EXPECT_TRUE(notes(", speed0 = 2", ", speed0 = 1").empty());
+  const auto said = notes("", ", speed0 = 1");
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("yoke.toml:5: note: the speed that 'slide' is given"), std::string::npos) << said[0];
+}
+
 TEST(RobotArm, is_what_its_urdf_file_says) {
   const std::string folder = TELLEGEN_SOURCE_DIR "/models/robot-arm/";
   std::ifstream file(folder + "model.toml");
