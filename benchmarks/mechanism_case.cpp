@@ -9,44 +9,80 @@
 namespace tellegen {
 namespace {
 
-std::string numbers(const Triple& v) { return fmt::format("{:.17g} {:.17g} {:.17g}", v[0], v[1], v[2]); }
+template <std::size_t n>
+std::string numbers(const std::array<double, n>& v) {
+  return fmt::format("{:.17g}", fmt::join(v, " "));
+}
 
 template <class... Values>
 void take(std::istream& in, Values&... values) {
   (in >> ... >> values);
 }
-void take_triple(std::istream& in, Triple& v) { take(in, v[0], v[1], v[2]); }
+template <std::size_t n>
+void take_all(std::istream& in, std::array<double, n>& v) {
+  for (double& x : v) in >> x;
+}
+
+std::string points_text(const CasePoints& p) {
+  return fmt::format("{} {} {} {}", p.first, p.second, numbers(p.first_point), numbers(p.second_point));
+}
+void take_points(std::istream& in, CasePoints& p) {
+  take(in, p.first, p.second);
+  for (Triple* v : {&p.first_point, &p.second_point}) take_all(in, *v);
+}
 
 }  // namespace
 
 std::string to_text(const MechanismCase& c) {
-  std::string text = fmt::format("{:.17g} {} {} {}\n", c.step, c.steps, c.links.size(), c.loops.size());
+  std::string text = fmt::format("{:.17g} {} {} {} {} {}\n", c.step, c.steps, c.links.size(), c.loops.size(),
+                                 c.springs.size(), c.tyres.size());
   for (const CaseLink& l : c.links)
-    text += fmt::format("{} {} {} {} {:.17g} {} {} {} {}\n", static_cast<int>(l.joint), l.parent,
-                        numbers(l.place), numbers(l.axis), l.mass, numbers(l.centre), numbers(l.inertia),
-                        numbers(l.q), numbers(l.u));
+    text +=
+        fmt::format("{} {} {} {} {:.17g} {} {} {} {} {:.17g} {:.17g} {:.17g}\n", static_cast<int>(l.joint),
+                    l.parent, numbers(l.place), numbers(l.axis), l.mass, numbers(l.centre),
+                    numbers(l.inertia), numbers(l.q), numbers(l.u), l.stiffness, l.rest, l.damping);
   for (const CaseLoop& l : c.loops)
-    text += fmt::format("{} {} {} {}\n", l.first, l.second, numbers(l.first_point), numbers(l.second_point));
+    text += fmt::format("{} {:.17g} {}\n", static_cast<int>(l.kind), l.length, points_text(l));
+  for (const CaseSpring& s : c.springs)
+    text += fmt::format("{:.17g} {:.17g} {:.17g} {}\n", s.stiffness, s.length, s.damping, points_text(s));
+  for (const CaseTyre& t : c.tyres)
+    text += fmt::format("{} {} {} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g}\n", t.link, numbers(t.point),
+                        numbers(t.axle), t.radius, t.stiffness, t.damping, t.cornering, t.friction);
   return text;
 }
 
 MechanismCase read_case(std::istream& in) {
   MechanismCase c;
-  std::size_t links = 0, loops = 0;
-  take(in, c.step, c.steps, links, loops);
+  std::size_t links = 0, loops = 0, springs = 0, tyres = 0;
+  take(in, c.step, c.steps, links, loops, springs, tyres);
   for (std::size_t k = 0; k < links && in; ++k) {
     CaseLink& l = c.links.emplace_back();
     int joint = 0;
     take(in, joint, l.parent);
     l.joint = static_cast<CaseLink::Joint>(joint);
-    for (Triple* v : {&l.place, &l.axis}) take_triple(in, *v);
+    for (Triple* v : {&l.place, &l.axis}) take_all(in, *v);
     take(in, l.mass);
-    for (Triple* v : {&l.centre, &l.inertia, &l.q, &l.u}) take_triple(in, *v);
+    for (Triple* v : {&l.centre, &l.inertia}) take_all(in, *v);
+    for (Coordinates* v : {&l.q, &l.u}) take_all(in, *v);
+    take(in, l.stiffness, l.rest, l.damping);
   }
   for (std::size_t k = 0; k < loops && in; ++k) {
     CaseLoop& l = c.loops.emplace_back();
-    take(in, l.first, l.second);
-    for (Triple* v : {&l.first_point, &l.second_point}) take_triple(in, *v);
+    int kind = 0;
+    take(in, kind, l.length);
+    l.kind = static_cast<CaseLoop::Kind>(kind);
+    take_points(in, l);
+  }
+  for (std::size_t k = 0; k < springs && in; ++k) {
+    CaseSpring& s = c.springs.emplace_back();
+    take(in, s.stiffness, s.length, s.damping);
+    take_points(in, s);
+  }
+  for (std::size_t k = 0; k < tyres && in; ++k) {
+    CaseTyre& t = c.tyres.emplace_back();
+    take(in, t.link);
+    for (Triple* v : {&t.point, &t.axle}) take_all(in, *v);
+    take(in, t.radius, t.stiffness, t.damping, t.cornering, t.friction);
   }
   if (!in) throw std::runtime_error("a mechanism that cannot be read");
   return c;

@@ -14,8 +14,11 @@
 
 #include "benchmarks/limit_mechanism.h"
 #include "benchmarks/report.h"
+#include "tellegen/model/observers.h"
+#include "tellegen/model/parameters.h"
 #include "tellegen/model/read.h"
 #include "tellegen/results/atomic_file.h"
+#include "tellegen/sensitivity/run.h"
 #include "tellegen/simulate/simulate.h"
 
 namespace tellegen {
@@ -144,7 +147,8 @@ class MechanismRows {
       const std::optional<CaseAnswer> other = ask(program, c);
       report_.require(other || !*program.file, fmt::format("{}: {} gave no answer", c.name, program.name));
       const double ratio = beside(other, program.name);
-      if (own && ratio > 0 && !options_.quick && (c.links.size() <= 10 || c.links.size() == 1000))
+      if (own && ratio > 0 && !options_.quick &&
+          (!is_chain || c.links.size() <= 10 || c.links.size() == 1000))
         report_.add({fmt::format("{}: {} / Tellegen", c.name, program.name), ratio, 8, true, "ns of a step"});
     }
     row.push_back(preparing);
@@ -160,6 +164,95 @@ class MechanismRows {
   TextTable table_{{"mechanism", "coordinates", "Tellegen [ns/step]", "by hand apart", "by hand [ns/step]",
                     "ratio", "Simbody apart", "Simbody [ns/step]", "ratio", "DART apart", "DART [ns/step]",
                     "ratio", "preparing [s]"},
+                   {}};
+};
+
+// The gradient of an integral over the run by every mass and length that is not zero: zeros are structure.
+class GradientRows {
+ public:
+  GradientRows(Report& report, const MechanismsOptions& options) : report_(report), options_(options) {}
+
+  void add(const MechanismCase& c) {
+    ReadOptions read;
+    read.library = TELLEGEN_SOURCE_DIR "/library";
+    Model model = read_model_text(model_text(c), "mechanism.toml", read);
+    RunRequest request;
+    request.simulation.method = "tr";
+    request.simulation.tolerance = 1e-10;
+    request.simulation.step = c.step;
+    request.simulation.stop = request.simulation.sample = c.step * c.steps;
+    request.simulation = complete_options(model, request.simulation);
+    for (const std::string& name : lengths_and_masses(c)) request.wrt.push_back(study_parameter(model, name));
+    std::string squares;
+    for (const std::string& q : coordinate_names(c)) squares += (squares.empty() ? "" : " + ") + q + "^2";
+    const Expr square = parse_value(model, squares, {});
+    request.observed.push_back(
+        {Observed::What::end, model.pool->symbol(add_integral(model, "goal", square, {}))});
+    const int times = options_.quick ? 1 : 3;
+    double one = std::numeric_limits<double>::infinity(), gradient = one;
+    for (int k = 0; k < times; ++k) one = std::min(one, simulate(model, request).second);
+    RunDerivatives adjoint;
+    for (int k = 0; k < times; ++k) {
+      adjoint = adjoint_run(model, request);
+      if (!report_.require(adjoint.failure.empty(), fmt::format("{}: {}", c.name, adjoint.failure))) return;
+      gradient = std::min(gradient, adjoint.loop_seconds);
+    }
+    double largest = 0, apart = 0;
+    for (std::size_t k = 0; k < request.wrt.size(); ++k) {
+      if (options_.quick && k > 3) break;
+      const double value = model.parameters[request.wrt[k]].number, h = 1e-4 * value;
+      double ends[2];
+      for (const int side : {0, 1}) {
+        Model moved = model;
+        set_parameters(moved, std::span(request.wrt).subspan(k, 1), std::vector{value + (side ? h : -h)});
+        ends[side] = simulate(moved, request).first;
+      }
+      apart = std::max(apart, std::abs(value * adjoint.gradient[k] - value * (ends[1] - ends[0]) / (2 * h)));
+      largest = std::max(largest, std::abs(value * adjoint.gradient[k]));
+    }
+    apart /= largest;
+    if (!report_.require(apart <= 1e-5, fmt::format("{}: differences are {:.2g} apart", c.name, apart)))
+      return;
+    request.simulation.method = "rk4";
+    const double explicit_step = simulate(model, request).second;
+    table_.rows.push_back({c.name, cell(static_cast<std::int64_t>(request.wrt.size())), cell(apart),
+                           cell(1e3 * one), cell(1e3 * gradient), cell(gradient / one),
+                           cell(1e3 * explicit_step)});
+    if (!options_.quick)
+      report_.add({fmt::format("{}: gradient / one simulation", c.name), gradient / one, 5.0, false,
+                   fmt::format("tr, adjoint, {} parameters", request.wrt.size())});
+  }
+
+  const TextTable& table() const { return table_; }
+
+ private:
+  static std::vector<std::string> lengths_and_masses(const MechanismCase& c) {
+    std::vector<std::string> names;
+    const auto vector = [&](const std::string& name, const Triple& v) {
+      for (std::size_t i = 0; i < 3; ++i)
+        if (v[i] != 0) names.push_back(fmt::format("{}_{}", name, "xyz"[i]));
+    };
+    for (std::size_t k = 0; k < c.links.size(); ++k) {
+      names.push_back(fmt::format("b{}.mass", k));
+      vector(fmt::format("b{}.com", k), c.links[k].centre);
+      vector(fmt::format("a_j{}.offset", k), c.links[k].place);
+    }
+    for (std::size_t k = 0; k < c.loops.size(); ++k) {
+      vector(fmt::format("a_p{}.offset", k), c.loops[k].first_point);
+      vector(fmt::format("a_q{}.offset", k), c.loops[k].second_point);
+    }
+    return names;
+  }
+  static std::pair<double, double> simulate(const Model& model, const RunRequest& request) {
+    Simulation simulation(model, request.simulation, {{"goal", "", request.observed[0].value}});
+    const SimulationResult r = simulation.run();
+    return {r.failure.empty() ? r.values.back() : std::nan(""), r.loop_seconds};
+  }
+
+  Report& report_;
+  const MechanismsOptions& options_;
+  TextTable table_{{"mechanism", "parameters", "differences apart", "one simulation [ms]", "gradient [ms]",
+                    "ratio", "simulation by rk4 [ms]"},
                    {}};
 };
 
@@ -189,6 +282,20 @@ bool run_mechanisms(const MechanismsOptions& options) {
     chains.add(c, count <= options.longest);
   }
   report.table(fmt::format("Tellegen up to {} links (--longest)", options.longest), chains.table());
+
+  report.begin({"gradient", "the same mechanisms, tr at 1 ms, 1000 steps; all masses and lengths",
+                "derivatives of the integral of the sum of all coordinates' squares, by the adjoint",
+                "central differences within 1e-5 of the largest score"});
+  GradientRows gradients(report, options);
+  for (MechanismCase c : mechanism_cases()) {
+    if (c.links.size() > 10 || c.tyres.size() > 0) continue;
+    if (options.quick) c.steps = 100;
+    gradients.add(c);
+  }
+  MechanismCase ten = chain_case(10);
+  if (options.quick) ten.steps = 100;
+  gradients.add(ten);
+  report.table("step loops of both, in one process", gradients.table());
   report.finish();
   if (!options.json.empty()) write_file(options.json, report.json().dump(2) + "\n");
   return !report.failed();

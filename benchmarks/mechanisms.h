@@ -17,7 +17,8 @@ struct MechanismsOptions {
   std::filesystem::path json;                      // file for everything that was printed
 };
 
-// Double pendulum, 3-D pendulum, slider-crank, 4-bar, arm of six joints; and a chain of so many links.
+// Double pendulum, 3-D pendulum, slider-crank, 4-bar, arm of six joints, Stewart platform, corner of a car on
+// double wishbones; and a chain of so many links.
 std::vector<MechanismCase> mechanism_cases();
 MechanismCase chain_case(int count);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "tellegen/equations/network.h"
 #include "tellegen/equations/storage.h"
 #include "tellegen/graph/faults.h"
@@ -28,6 +30,7 @@ std::string sum_of(const EquationSystem& system, const RedundantRate& redundant)
     const auto& term = redundant.terms[k];
     const bool minus = term.sign < 0.0;
     text += k == 0 ? (minus ? "-" : "") : (minus ? " - " : " + ");
+    if (std::abs(term.sign) != 1.0) text += fmt::format("{:.6g}*", std::abs(term.sign));  // of a gear
     if (term.rate >= 0) {
       text += rate_name(system, term.rate);
       continue;

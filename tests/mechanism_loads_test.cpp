@@ -1,9 +1,13 @@
 // Stops, bushings and tyres of mechanisms against closed forms and the balance of energy.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <sstream>
 
 #include "tellegen/simulate/test_run.h"
+#include "tellegen/urdf/urdf.h"
 
 namespace tellegen {
 namespace {
@@ -183,6 +187,110 @@ tyre  = { kind = "multibody.tyre", from = "road", to = "hub", radius = 0.3, stif
                     options, {"tyre.load", "deck.position"});
   EXPECT_NEAR(run.last("tyre.load"), 200.0, 1e-3);
   EXPECT_NEAR(run.last("deck.position"), -500.0 / 1e4, 1e-6);
+}
+
+// Six drives of the library on a robot from a URDF file, under the control of the model as it is shipped.
+TEST(RobotArm, follows_its_reference_and_its_powers_add_up_to_nothing) {
+  const Model model = shipped_model("robot-arm");
+  SimulationOptions options = as_the_model_says();
+  options.balance = Balance::by_component;
+  const std::string joints[] = {"turn", "shoulder", "bend", "roll", "nod", "spin"};
+  const double wanted[] = {1.2, 0.9, 0.8, -1.0, 0.7, 1.5};
+  std::vector<std::string> outputs{"mechanism.kinetic", "mechanism.potential"};
+  for (int k = 0; k < 6; ++k) {
+    outputs.push_back(fmt::format("{}*progress - {}.angle", wanted[k], joints[k]));
+    outputs.push_back(fmt::format("drive_{}.winding.T", k + 1));
+  }
+  const TestRun run(model, complete_options(model, options), outputs);
+  for (int k = 0; k < 6; ++k) {
+    EXPECT_LT(run.largest_error(outputs[2 + 2 * k], [](double) { return 0.0; }), 5e-4) << joints[k];
+    EXPECT_NEAR(run.last(outputs[2 + 2 * k]), 0.0, 1e-5) << joints[k];
+    EXPECT_GT(run.last(outputs[3 + 2 * k]), run.at(0, outputs[3 + 2 * k])) << joints[k];
+  }
+  EXPECT_LT(run.last("mechanism.kinetic"), 1e-6);
+  // The shoulder and the elbow have let everything behind them down (place and mass of arm.urdf).
+  const double a = 0.9, b = 0.9 + 0.8;
+  const double beyond_elbow = 3 * 0.075 + (2.2 + 1.2 + 4.5) * 0.15 + 2.2 * 0.1 + (1.2 + 4.5) * 0.2;
+  const double beyond_wrist = 1.2 * 0.04 + 4.5 * 0.08 + 2.5 * 0.05 + 2 * 0.1;
+  const double beyond_shoulder = 6 * 0.2 + (3 + 2.2 + 1.2 + 4.5) * 0.4;
+  // The wrist's axis has been rolled out of the plane of the arm: direction of the last links.
+  const double roll = -1.0, nod = 0.7,
+               down = std::cos(b) * std::cos(nod) - std::sin(b) * std::sin(nod) * std::cos(roll);
+  EXPECT_NEAR(run.at(0, "mechanism.potential") - run.last("mechanism.potential"),
+              9.80665 * (beyond_shoulder * (1 - std::cos(a)) + beyond_elbow * (1 - std::cos(b)) +
+                         beyond_wrist * (1 - down)),
+              1e-3);
+  ASSERT_TRUE(run.result.balance->checked && run.result.balance->to_the_end) << run.result.balance->reason;
+  EXPECT_LT(run.result.balance->error, 1e-5) << run.result.balance->brief();
+  ASSERT_TRUE(run.result.balance->power_checked);
+  EXPECT_LT(run.result.balance->power_error, 1e-9) << run.result.balance->power_error_domain;
+}
+
+// Rotors without states of their own couple all accelerations: of explicit steps that was a circle of names.
+TEST(MechanismDrive, rotors_on_a_chain_of_nine_joints_have_formulas) {
+  std::string parts, from = "datum";
+  for (int k = 0; k < 9; ++k) {
+    parts += fmt::format(
+        "h{0} = {{ kind = \"multibody.revolute_shaft\", from = \"{1}\", to = \"f{0}\", r = \"s{0}\", c = "
+        "\"datum\", "
+        "angle0 = 0.1, damping = 0.1 }}\n"
+        "b{0} = {{ kind = \"multibody.body\", at = \"f{0}\", mass = 1, com = [0, -0.15, 0], inertia = [0.01, "
+        "0, "
+        "0.01] }}\n"
+        "a{0} = {{ kind = \"multibody.arm\", from = \"f{0}\", to = \"e{0}\", offset = [0, -0.3, 0] }}\n"
+        "g{0} = {{ kind = \"rotational.gear\", p = \"m{0}\", r = \"s{0}\", c = \"datum\", ratio = 30 }}\n"
+        "r{0} = {{ kind = \"rotational.inertia\", p = \"m{0}\", J = 2e-5 }}\n",
+        k, from);
+    from = fmt::format("e{}", k);
+  }
+  const Model model = read_mechanism(parts);
+  SimulationOptions options = options_of("rk4", 0.2, 1e-3);
+  options.compile = false;
+  const TestRun explicit_run(model, options, {"e8.x"});
+  EXPECT_EQ(explicit_run.result.statistics.executor, "explicit form, interpreted");
+  options.method = "tr";
+  options.step = 2.5e-4;
+  const TestRun implicit_run(model, options, {"e8.x"});
+  EXPECT_NEAR(explicit_run.last("e8.x"), implicit_run.last("e8.x"), 1e-6);
+}
+
+TEST(MechanismStart, a_speed_that_nothing_follows_from_is_noted) {
+  const auto notes = [](const std::string& crank, const std::string& slide) {
+    std::vector<std::string> said;
+    ReadOptions options;
+    options.library = TELLEGEN_SOURCE_DIR "/library";
+    options.notes = &said;
+    read_model_text(
+        "[components]\ncrank = { kind = \"multibody.revolute\", from = \"datum\", to = \"disc\"" + crank +
+            " }\nround = { kind = \"multibody.sphere\", at = \"disc\", mass = 1, radius = 0.1 }\n"
+            "pin = { kind = \"multibody.arm\", from = \"disc\", to = \"end\", offset = [0.1, 0, 0] }\n"
+            "slide = { kind = \"multibody.prismatic\", from = \"datum\", to = \"yoke\", axis = [1, 0, 0]" +
+            slide +
+            " }\nslot = { kind = \"multibody.point_on_line\", from = \"yoke\", to = \"end\", axis = [0, 1, "
+            "0] }\n",
+        "yoke.toml", options);
+    return said;
+  };
+  EXPECT_TRUE(notes(", speed0 = 2", "").empty());
+  EXPECT_TRUE(notes(", speed0 = 2", ", speed0 = 1").empty());
+  const auto said = notes("", ", speed0 = 1");
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("yoke.toml:5: note: the speed that 'slide' is given"), std::string::npos) << said[0];
+}
+
+TEST(RobotArm, is_what_its_urdf_file_says) {
+  const std::string folder = TELLEGEN_SOURCE_DIR "/models/robot-arm/";
+  std::ifstream file(folder + "model.toml");
+  std::stringstream text;
+  text << file.rdbuf();
+  std::istringstream converted(convert_urdf(folder + "arm.urdf").toml);
+  int parts = 0;
+  for (std::string line; std::getline(converted, line);)
+    if (line.find("multibody.body") != line.npos || line.find("multibody.arm") != line.npos) {
+      ++parts;
+      EXPECT_NE(text.str().find(line), std::string::npos) << line;
+    }
+  EXPECT_EQ(parts, 13);
 }
 
 struct WrongLoad {

@@ -70,12 +70,30 @@ std::string described_symbol(const EquationSystem& system, int group, std::int32
   return fmt::format("'{}' in {}", column_name(system, other), owner);
 }
 
+namespace {
+
+// Parts are shared, and each would be written out wherever it stands: a formula of a mechanism can be longer
+// than any memory.
+bool can_be_read(Expr formula) {
+  constexpr double longest = 500;  // numbers and symbols
+  ExprMap<double> length;
+  for (Expr node : nodes_of(std::span(&formula, 1))) {
+    double sum = node.args().empty() ? 1 : 0;
+    for (Expr arg : node.args()) sum += length.at(arg);
+    length[node] = sum;
+  }
+  return length.at(formula) <= longest;
+}
+
+}  // namespace
+
 std::string formulas_of(const Model& model, const Component& component) {
   std::string text;
   const auto& parameters = model.kinds[component.kind].parameters;
   for (std::size_t k = 0; k < parameters.size(); ++k)
     if (const ParameterValue& v = component.values[k];
-        v.value && !v.constant && !v.value.is_number() && !parameters[k].name.starts_with('~'))
+        v.value && !v.constant && !v.value.is_number() && !parameters[k].name.starts_with('~') &&
+        can_be_read(v.value))
       text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", parameters[k].name, to_text(v.value));
   return text;
 }

@@ -11,7 +11,7 @@
 namespace tellegen {
 namespace {
 
-constexpr std::size_t largest_block = 20, most_iterated = 8;
+constexpr std::size_t largest_block = 64, most_iterated = 24;
 
 using List = std::vector<std::pair<Expr, Expr>>;
 using Points = std::vector<ExprMap<double>>;

@@ -2,6 +2,7 @@
 // parameter ("~3") of its component, in full names, and the component's own equation says that it is zero: so
 // they are ordinary equations of an ordinary model.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -191,6 +192,49 @@ void make_closing(PartWriter& part, Pool& pool, std::size_t count) {
   }
 }
 
+// What the file gives for a speed at the start; 0 where it gives nothing.
+double given_speed(const Model& model, int component, std::size_t variable, const ExprMap<double>& numbers) {
+  const Component& c = model.components[component];
+  const Kind& kind = model.kinds[c.kind];
+  for (const KindInitial& initial : kind.initial)
+    for (std::size_t k = 0; k < kind.parameters.size(); ++k)
+      if (initial.variable == kind.variables[variable].symbol && initial.value.is_symbol() &&
+          initial.value.name() == kind.parameters[k].name && c.values[k].value)
+        return evaluate(c.values[k].value, numbers);
+  return 0.0;
+}
+
+// A mechanism that was to move, and begins at rest: speeds were given to joints that follow from circuits
+// only.
+std::vector<std::string> lost_speeds(const Model& model, const Mechanism& mechanism,
+                                     const MechanismEquations& f) {
+  ExprMap<double> numbers = mechanism.numbers;
+  numbers[model.pool->symbol("t")] = 0.0;
+  std::vector<std::string> leading, notes;
+  std::vector<int> lost;
+  for (const CoordinateMotion& c : f.coordinates) {
+    const MechanismJoint& joint = mechanism.joints[c.joint];
+    const int component = model.component_by_name.at(joint.name);
+    const std::size_t speed = static_cast<std::size_t>(size_of(joint.kind).coordinates + c.index);
+    const double given = given_speed(model, component, speed, numbers);
+    if (c.independent && given != 0.0) return {};
+    if (c.independent)
+      leading.push_back(fmt::format("'{}'", joint.name));
+    else if (given != 0.0)
+      lost.push_back(component);
+  }
+  if (leading.empty()) return {};
+  leading.erase(std::unique(leading.begin(), leading.end()), leading.end());
+  for (const int component : lost)
+    notes.push_back(fmt::format(
+        "{}:{}: note: the speed that '{}' is given at the start is not used: it follows from circuits, and "
+        "what "
+        "it follows from is at rest; give a speed to {}, or put '{}' before it in the file",
+        model.components[component].place.file, model.components[component].place.line,
+        model.components[component].name, fmt::join(leading, ", "), model.components[component].name));
+  return notes;
+}
+
 }  // namespace
 
 void ModelReader::build_mechanism() {
@@ -203,6 +247,8 @@ void ModelReader::build_mechanism() {
     faults_.add(model_.components[model_.component_by_name.at(fault.name)].place, fault.code, fault.message,
                 fault.details);
   if (!f.faults.empty()) return;
+  if (options_.notes)
+    for (std::string& note : lost_speeds(model_, mechanism, f)) options_.notes->push_back(std::move(note));
   for (const auto& [name, component] : frames_)
     write_frame(model_, component, f.frames[1 + component - first_frame_]);
   std::vector<int> with_states;

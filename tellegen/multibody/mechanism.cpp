@@ -17,6 +17,9 @@ namespace {
 
 // Speeds of an open tree from which on recursion takes fewer operations than eliminating a full matrix.
 constexpr std::size_t long_tree = 8;
+// Where shafts drive joints, rotors on them may have no speeds of their own. Then every torque takes part in
+// every acceleration, the recursion is one circle, and what the matrix has as one small block is many names.
+constexpr std::size_t long_driven_tree = 13;
 
 class MechanismFormulator {
  public:
@@ -94,12 +97,13 @@ class MechanismFormulator {
 
   bool is_long_tree() const {
     std::size_t speeds = 0;
-    bool open = m_.constraints.empty();
+    bool open = m_.constraints.empty(), driven = false;
     for (std::size_t k = 0; k < m_.joints.size(); ++k) {
       speeds += m_.joints[k].u.size();
       open = open && out_.in_tree[k];
+      driven = driven || m_.joints[k].preferred;
     }
-    return open && speeds >= long_tree;
+    return open && speeds >= (driven ? long_driven_tree : long_tree);
   }
 
   void collect_rates() {
