@@ -19,6 +19,7 @@
 #include "cli/twin_report.h"
 #include "tellegen/deploy/exploration.h"
 #include "tellegen/results/atomic_file.h"
+#include "tellegen/results/chart.h"
 #include "tellegen/results/figure.h"
 
 namespace tellegen {
@@ -251,6 +252,18 @@ Figure front_figure(const ExploreReport& r) {
   return figure;
 }
 
+// The same by gnuplot, with a legend in the picture.
+Chart front_chart(const ExploreReport& r) {
+  const Figure figure = front_figure(r);
+  ChartPanel panel;
+  panel.what = ChartPanel::What::points;
+  panel.x_label = figure.x_label;
+  panel.y_label = figure.y_label;
+  panel.log_x = true;
+  for (const FigureLine& line : figure.lines) panel.series.push_back({line.name, line.x, line.y, {}, {}});
+  return {figure.title, {std::move(panel)}, 1};
+}
+
 PagePart part_of(const ExploreReport& r) {
   PagePart part;
   part.title = fmt::format("Hardware: {}", r.model.name);
@@ -282,7 +295,7 @@ void write_files(ExploreReport& r) {
       r.written.push_back(r.request.output);
     }
     if (!r.request.plot.empty()) {
-      write_file(r.request.plot, to_svg(front_figure(r), true));
+      write_chart(r.request.plot, front_chart(r));
       r.written.push_back(r.request.plot);
     }
   } catch (const std::runtime_error& error) {
@@ -297,7 +310,7 @@ void write_files(ExploreReport& r) {
 void check_request(const ExploreRequest& r) {
   check_choice({tellegen_explore, "--search"}, r.search, {"enumerate", "gradient", "genetic", "all"});
   if (!r.output.empty()) check_writable({tellegen_explore, "--output"}, r.output, {".csv"});
-  if (!r.plot.empty()) check_writable({tellegen_explore, "--plot"}, r.plot, {".svg"});
+  if (!r.plot.empty()) check_writable({tellegen_explore, "--plot"}, r.plot, {".svg", ".png"});
   if (!r.json.empty()) check_writable({tellegen_explore, "--json"}, r.json, {".json"});
   check_study_report(tellegen_explore, r.page, r.file);
 }
@@ -414,8 +427,8 @@ void add_explore(CLI::App& command) {
                   fmt::format("of the front that are printed; {} if not given", r.points))
       ->type_name("COUNT")
       ->check(not_positive_count);
-  command.add_option("--output", r.output, "all designs that were evaluated, as .csv")->type_name("FILE");
-  command.add_option("--plot", r.plot, "the front as a picture, .svg")->type_name("FILE");
+  command.add_option("--output", r.output, "all designs that were evaluated")->type_name("F.csv");
+  command.add_option("--plot", r.plot, "the front as a picture")->type_name("F.svg|F.png");
   r.json_option =
       command.add_option("--json", r.json, "everything for machines, to a file or standard output")
           ->type_name("[F.json]")
