@@ -241,8 +241,8 @@ std::vector<std::pair<std::string, DesignLimits>> search_limits() {
 std::vector<std::pair<std::string, DesignLimits>> saturated_limits() {
   DesignLimits error = no_limits(), small = no_limits();
   error.error = 1e-3;
-  small.error = 1e-3, small.luts = 22'000, small.ram_blocks = 208;  // those of an ECP5-85
-  return {{"error 1e-3", error}, {"error 1e-3, 22000 LUTs, 208 RAM blocks", small}};
+  small.error = 1e-3, small.luts = 23'500, small.dsps = 4;
+  return {{"error 1e-3", error}, {"error 1e-3, 23500 LUTs, 4 DSPs", small}};
 }
 
 void searches(Report& report, const HardwareBenchmarkOptions& options) {

@@ -355,10 +355,17 @@ void explore(const ExploreRequest& request) {
          })});
     report.enumerated = true;
   }
-  if (all || request.search == "gradient")
-    report.searches.push_back({"gradient descent", gradient_descent(space, request.limits, request.options)});
-  if (all || request.search == "genetic")
-    report.searches.push_back({"genetic search", genetic_search(space, request.limits, request.options)});
+  const auto search = [&](const char* name, auto run) {
+    ProgressLine progress;
+    SearchOptions options_of_search = request.options;
+    if (ProgressBar::watched())
+      options_of_search.progress = [&](std::size_t done, double) {
+        if (done % 50 == 0) progress(fmt::format("{}: {} designs", name, done));
+      };
+    report.searches.push_back({name, run(space, request.limits, options_of_search)});
+  };
+  if (all || request.search == "gradient") search("gradient descent", gradient_descent);
+  if (all || request.search == "genetic") search("genetic search", genetic_search);
   report.best = report.searches[0].result.best;
   for (const Searched& s : report.searches)
     if (goal_of(space.value(s.result.best), request.limits) <

@@ -57,13 +57,14 @@ class Dice {
 class Search {
  public:
   Search(DesignSpace& space, const DesignLimits& limits, const SearchOptions& options)
-      : space_(space), limits_(limits), dice_(options.seed) {}
+      : space_(space), limits_(limits), progress_(options.progress), dice_(options.seed) {}
 
   DesignGoal goal(const DesignGenes& genes) {
     const auto [found, added] = seen_.try_emplace(genes);
     if (added) {
       found->second = goal_of(space_.value(genes), limits_);
       if (seen_.size() == 1 || found->second < seen_.at(best_)) best_ = genes;
+      if (progress_) progress_(seen_.size(), std::numeric_limits<double>::infinity());
     }
     return found->second;
   }
@@ -80,6 +81,7 @@ class Search {
  private:
   DesignSpace& space_;
   const DesignLimits& limits_;
+  const DesignProgress progress_;
   Dice dice_;
   std::map<DesignGenes, DesignGoal> seen_;
   DesignGenes best_;

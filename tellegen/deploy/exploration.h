@@ -113,17 +113,19 @@ class DesignSpace {
   std::map<DesignGenes, DesignValue> values_;
 };
 
+using DesignProgress = std::function<void(std::size_t done, double of)>;  // of: infinite where nobody knows
+
 struct SearchOptions {
   std::uint32_t seed = 1;
   int starts = 30;                        // of gradient descent
   int population = 60, generations = 60;  // of genetic search
+  DesignProgress progress = {};
 };
 struct SearchResult {
   DesignGenes best;
   std::size_t evaluations = 0;  // different points
 };
 
-using DesignProgress = std::function<void(std::size_t done, double of)>;
 SearchResult enumerate(DesignSpace& space, const DesignLimits& limits, const DesignProgress& progress = {});
 SearchResult gradient_descent(DesignSpace& space, const DesignLimits& limits, const SearchOptions& options);
 SearchResult genetic_search(DesignSpace& space, const DesignLimits& limits, const SearchOptions& options);
