@@ -16,7 +16,7 @@
 #include "tellegen/model/read.h"
 
 namespace tellegen {
-namespace {
+namespace hardware_benchmark {  // files of this folder are compiled in batches
 
 namespace fs = std::filesystem;
 
@@ -411,20 +411,20 @@ void tables(Report& report, const HardwareBenchmarkOptions&) {
       "thumb.");
 }
 
-}  // namespace
+}  // namespace hardware_benchmark
 
 bool run_hardware_benchmark(const HardwareBenchmarkOptions& given) {
   HardwareBenchmarkOptions options = given;
-  if (options.keep.empty()) options.keep = fs::temp_directory_path() / "tellegen-hardware";
+  if (options.keep.empty()) options.keep = std::filesystem::temp_directory_path() / "tellegen-hardware";
   Report report;
   const auto wanted = [&](const char* section) {
     return options.only.empty() ||
            std::find(options.only.begin(), options.only.end(), section) != options.only.end();
   };
-  if (wanted("searches")) searches(report, options);
-  if (wanted("calibration")) calibrate(report, options);
-  if (wanted("front")) fronts(report, options);
-  if (wanted("tables")) tables(report, options);
+  if (wanted("searches")) hardware_benchmark::searches(report, options);
+  if (wanted("calibration")) hardware_benchmark::calibrate(report, options);
+  if (wanted("front")) hardware_benchmark::fronts(report, options);
+  if (wanted("tables")) hardware_benchmark::tables(report, options);
   report.finish();
   if (!options.json.empty()) std::ofstream(options.json) << report.json().dump(2) << '\n';
   return !report.failed();
