@@ -104,6 +104,7 @@ struct ExploreReport {
 };
 
 std::string space_text(const DesignSpace& space) {
+  if (space.size() == 1.0) return "one value of everything";
   std::string text;
   for (const DesignSpace::Axis& axis : space.axes())
     if (axis.values.size() > 1)
@@ -259,7 +260,6 @@ Chart front_chart(const ExploreReport& r) {
   panel.what = ChartPanel::What::points;
   panel.x_label = figure.x_label;
   panel.y_label = figure.y_label;
-  panel.log_x = true;
   for (const FigureLine& line : figure.lines) panel.series.push_back({line.name, line.x, line.y, {}, {}});
   return {figure.title, {std::move(panel)}, 1};
 }
@@ -349,10 +349,10 @@ void explore(const ExploreRequest& request) {
   const bool all = request.search.empty() || request.search == "all", small = space.size() <= request.largest;
   if (request.search == "enumerate" || (all && small)) {
     ProgressBar progress;
+    const auto shown = [&](std::size_t done, double of) { progress(static_cast<double>(done) / of); };
     report.searches.push_back(
-        {"enumeration", enumerate(space, request.limits, [&](std::size_t done, double of) {
-           progress(static_cast<double>(done) / of);
-         })});
+        {"enumeration", enumerate(space, request.limits,
+                                  ProgressBar::watched() ? DesignProgress(shown) : DesignProgress())});
     report.enumerated = true;
   }
   const auto search = [&](const char* name, auto run) {
