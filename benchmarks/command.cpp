@@ -16,6 +16,7 @@
 #include "benchmarks/derivatives.h"
 #include "benchmarks/estimate_size.h"
 #include "benchmarks/exported_code.h"
+#include "benchmarks/hardware.h"
 #include "benchmarks/identification.h"
 #include "benchmarks/lossy.h"
 #include "benchmarks/machine_extraction.h"
@@ -355,6 +356,27 @@ void add_exported_code(CLI::App& command) {
   });
 }
 
+void add_hardware(CLI::App& command) {
+  CLI::App* hardware = command.add_subcommand(
+      "hardware", "exploration of a step as Verilog: searches, area model against yosys, published tables");
+  const auto options = std::make_shared<HardwareBenchmarkOptions>();
+  hardware->add_option("--seeds", options->seeds, "of each search (100)")->check(CLI::Range(1, 100'000));
+  hardware->add_option("--points", options->points, "of the front that are synthesised (8)")
+      ->check(CLI::Range(1, 1000));
+  hardware->add_option("--keep", options->keep,
+                       "folder for what was synthesised; what is there already is not made again");
+  hardware->add_option("--only", options->only, "searches, calibration, front, tables")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"searches", "calibration", "front", "tables"}));
+  hardware->add_option("--json", options->json, "write everything that is printed to this file");
+  hardware->callback([options] {
+    const std::string_view name = "tellegen benchmark hardware";
+    if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
+    if (!run_hardware_benchmark(*options))
+      throw StudyError(std::string(name), "answers disagree; the report above says which", {});
+  });
+}
+
 void add_python(CLI::App& command) {
   CLI::App* python =
       command.add_subcommand("python", "a run and a sweep called from Python beside the same from C++");
@@ -391,6 +413,7 @@ void add_benchmark(CLI::App& command) {
   add_relaxation(command);
   add_maps(command);
   add_exported_code(command);
+  add_hardware(command);
   add_python(command);
   CLI::App* circuits = command.add_subcommand(
       "circuits", "four circuits of Energies 13 (2020) 1354: errors, times, sizes, other programs, limits");

@@ -9,7 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
-#include "cli/model_file.h"
+#include "cli/exported_model.h"
 #include "cli/text.h"
 #include "tellegen/deploy/c_export.h"
 #include "tellegen/deploy/filter_export.h"
@@ -18,43 +18,18 @@
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/results/atomic_file.h"
-#include "tellegen/simulate/stop.h"
 
 namespace tellegen {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct ExportRequest {
-  std::string file, as = "c", real = "double", core = "units", output, name, method, step, stop, outputs,
-                    inputs, parameters, estimator;
-  std::vector<std::string> set;
-  int iterations = 0, fmi = 3;
+struct ExportRequest : ExportedModelRequest {
+  std::string as = "c", real = "double", core = "units", output, name, parameters, estimator;
+  int fmi = 3;
   std::int64_t vector = 100;
   VerilogOptions hardware;
 };
-
-SimulationOptions options_of(const ExportRequest& request, const Model& model) {
-  SimulationOptions given = as_the_model_says();
-  if (!request.step.empty()) given.step = read_seconds({tellegen_export, "--step"}, request.step);
-  if (!request.stop.empty()) given.stop = read_seconds({tellegen_export, "--stop"}, request.stop);
-  std::vector<std::string> methods;
-  for (const IntegratorEntry& entry : integrators())
-    if (traits_of(entry.name).steps != MethodTraits::Steps::variable) methods.emplace_back(entry.name);
-  check_choice({tellegen_export, "--method"}, request.method, methods);
-  given.method = request.method;
-  given.iterations = request.iterations;
-  SimulationOptions options = complete_options(model, given);
-  if (traits_of(options.method).steps == MethodTraits::Steps::variable)
-    throw command_fault(tellegen_export, "T401",
-                        fmt::format("method '{}' chooses its steps while it runs", options.method),
-                        {"give --step, and --method where bdf2 is not right"});
-  // Changes as small as double allows are never reached in float.
-  if (request.real == "float") options.tolerance = std::max(options.tolerance, 1e-4);
-  options.compile = false;
-  options.restarts = options.straight_line = true;
-  return options;
-}
 
 // A folder that is not there yet, or holds nothing but an export.
 void check_folder(const fs::path& folder) {
@@ -234,28 +209,26 @@ void export_model(const ExportRequest& request) {
     throw command_fault(
         tellegen_export, "T401",
         fmt::format("--bits is {} to {}, not {}", least_word, longest_word, request.hardware.bits));
+  if (request.hardware.table_bits < 0 || request.hardware.table_bits > request.hardware.bits)
+    throw command_fault(tellegen_export, "T401",
+                        fmt::format("--table-bits is 1 to the word length, {}, not {}", request.hardware.bits,
+                                    request.hardware.table_bits));
   if (request.as == "fmu")
     check_fmu_path(request.output);
   else
     check_folder(request.output);
-  ReadOptions reading;
-  for (const std::string& text : request.set)
-    reading.overrides.push_back(read_assignment({tellegen_export, "--set"}, text));
-  Model model = read_model_file(request.file, reading);
+  Model model = read_exported_model(tellegen_export, request);
   if (!request.estimator.empty()) {
     export_estimator(request, model);
     return;
   }
   for (const std::string& name : split_list(request.parameters))
     study_parameter(model, name, {std::string(tellegen_export), 0});
-  const std::vector<std::string> inputs = split_list(request.inputs);
   ExportRequest with_inputs = request;
-  for (const std::string& name : inputs) with_inputs.hardware.external.push_back(input_formula(model, name));
-  make_external({tellegen_export, "--inputs"}, inputs, model);
-  SimulationOptions options = options_of(request, model);
-  options.sample = 0.0;  // a row every step
-  options.external = inputs;
-  add_stop_watch(model, options);
+  with_inputs.hardware.external = take_inputs_out(tellegen_export, request, model);
+  SimulationOptions options = exported_step_options(tellegen_export, request, model);
+  // Changes as small as double allows are never reached in float.
+  if (request.real == "float") options.tolerance = std::max(options.tolerance, 1e-4);
   const EquationSystem system = build_system(model);
   Simulation simulation(system, options, chosen_columns(system, request.outputs, false));
   (request.as == "c"     ? write_c
@@ -268,7 +241,7 @@ void export_model(const ExportRequest& request) {
 void add_export(CLI::App& command) {
   auto request = std::make_shared<ExportRequest>();
   ExportRequest& r = *request;
-  command.add_option("FILE", r.file, "model file or SPICE netlist")->required();
+  add_exported_model_options(command, r);
   command.add_option("--output", r.output, "folder for the files, or FILE.fmu")
       ->type_name("PATH")
       ->required();
@@ -280,20 +253,6 @@ void add_export(CLI::App& command) {
   command.add_option("--fmi", r.fmi, "version of FMI for --as fmu: 3 or 2")->type_name("NUMBER");
   command.add_option("--name", r.name, "name of files and functions; the model file's if not given")
       ->type_name("NAME");
-  command.add_option("--method", r.method, "bdf1, bdf2, bdf3, tr, trnp or rk4; the model's if not given")
-      ->type_name("NAME");
-  command.add_option("--step", r.step, "length of a step; the model's if not given")->type_name("TIME");
-  command
-      .add_option("--stop", r.stop, "how far sources are looked at for their jumps; the model's if not given")
-      ->type_name("TIME");
-  command
-      .add_option("--iterations", r.iterations, "Newton iterations of every step; to tolerance if not given")
-      ->type_name("COUNT")
-      ->check(not_positive_count);
-  command.add_option("--outputs", r.outputs, "variables and formulas; the model's outputs if not given")
-      ->type_name("LIST");
-  command.add_option("--inputs", r.inputs, "inputs of the model that are given to every step")
-      ->type_name("LIST");
   command
       .add_option("--parameters", r.parameters,
                   "numbers of components (r1.R) that can be set, beside the model's parameters")
@@ -302,13 +261,16 @@ void add_export(CLI::App& command) {
       .add_option("--estimator", r.estimator,
                   "the model's estimator instead of its step: kf, ekf, pkf, ukf or steady")
       ->type_name("NAME");
-  command.add_option("--set", r.set, "another value of a parameter")->type_name("NAME=VALUE");
   command.add_option("--vector", r.vector, "steps in the test vector")
       ->type_name("COUNT")
       ->check(not_positive_count);
   command
       .add_option("--bits", r.hardware.bits,
                   fmt::format("word length for --as verilog; {} if not given", r.hardware.bits))
+      ->type_name("COUNT");
+  command
+      .add_option("--table-bits", r.hardware.table_bits,
+                  "bits that tables are good for, with --as verilog; the word length if not given")
       ->type_name("COUNT");
   const auto units = [&](const char* option, int& count, const char* what) {
     command.add_option(option, count, fmt::format("{} for --as verilog; {} if not given", what, count))

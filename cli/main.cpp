@@ -31,6 +31,8 @@ constexpr Command commands[] = {
      add_synthesize},
     {"report", "put the reports of estimations and calibrations together as one page", add_report},
     {"export", "write a model's fixed step as C, with a test that replays it", add_export},
+    {"explore", "find the fastest hardware for a model's fixed step within limits, and what more speed costs",
+     add_explore},
     {"machine", "inductances, torque, flux maps and a picture of a machine from its cross-section",
      add_machine},
     {"check", "show what a model is made of, or everything that is wrong with it", add_check},

@@ -2,8 +2,10 @@
 // vectors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "tellegen/results/test_folder.h"
 #include "tests/program.h"
@@ -58,6 +60,44 @@ TEST(Verilog, module_and_bit_true_model_agree_in_every_bit) {
   }
 }
 
+// The fastest design within limits, exported with the options that it is printed with.
+TEST(Explore, finds_a_design_and_says_how_to_export_it) {
+  const TestFolder folder;
+  const std::string model = models + "motor-free-acceleration/model.toml";
+  const auto explore = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"explore", model, "--stop", "0.05 s"});
+    return run_program(options);
+  };
+  const Ran ran = explore({"--multipliers", "1:3", "--adders", "2,3", "--bits", "18,20", "--coarser", "0",
+                           "--luts", "6500", "--output", (folder / "designs.csv").string()});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("24 designs"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("gradient descent finds the enumerated optimum"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("genetic search finds the enumerated optimum"), std::string::npos) << ran.out;
+  const std::string rows = get(folder / "designs.csv");
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 25);
+
+  const auto line = ran.out.find("--multipliers");
+  std::istringstream words(ran.out.substr(line, ran.out.find('\n', line) - line));
+  std::vector<std::string> options{"--stop", "0.05 s", "--vector", "2"};
+  for (std::string word; words >> word;) options.push_back(word);
+  const Ran exported = export_as_verilog("motor-free-acceleration", folder / "v", options);
+  EXPECT_EQ(exported.code, 0) << exported.err;
+  std::istringstream row(ran.out.substr(ran.out.rfind('\n', line)));
+  std::string cycles;
+  row >> cycles;
+  EXPECT_NE(exported.out.find("a step: " + cycles + " clock cycles"), std::string::npos) << exported.out;
+
+  EXPECT_NE(explore({"--bits", "8:20"}).err.find("T401: --bits '8:20': 8 is not between 12 and 32"),
+            std::string::npos);
+  EXPECT_NE(explore({"--adders", "4:2"}).err.find("it counts down"), std::string::npos);
+  EXPECT_NE(explore({"--search", "luck"}).err.find("T401"), std::string::npos);
+  const Ran none =
+      explore({"--multipliers", "2", "--adders", "2", "--bits", "18", "--coarser", "0", "--luts", "100"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.err.find("none of 2 designs keeps all limits"), std::string::npos) << none.err;
+}
+
 TEST(Verilog, what_cannot_be_is_explained) {
   const TestFolder folder;
   const auto fault = [&](const std::string& model, std::vector<std::string> options) {
@@ -67,6 +107,7 @@ TEST(Verilog, what_cannot_be_is_explained) {
   };
   EXPECT_NE(fault("rlc", {"--bits", "64"}).find("T401: --bits is 12 to 32, not 64"), std::string::npos);
   EXPECT_NE(fault("rlc", {"--core", "micro"}).find("T401"), std::string::npos);
+  EXPECT_NE(fault("rlc", {"--table-bits", "30"}).find("T401: --table-bits"), std::string::npos);
   EXPECT_NE(fault("generator-torque-step", {}).find("T420"), std::string::npos);
   EXPECT_NE(fault("pmsm-drive", {}).find("T420"), std::string::npos);
 }

@@ -46,6 +46,17 @@ int result_shift(const FixedStep& fixed, const FixedOp& op) {
   return 2 * op.point - a + op.a.exponent;  // root
 }
 
+int rounding_bit(const FixedStep& fixed, const FixedOp& to, const FixedOperand& operand) {
+  const int right = -operand_shift(fixed, to, operand);
+  if (!to.rounded || right <= 0 || fixed.ops[operand.op].kind == OpKind::constant) return -1;
+  return std::min(right, fixed.bits) - 1;
+}
+
+AdderOperands adder_operands(const FixedStep& fixed, const FixedOp& sum) {
+  if (sum.a.negative || (!sum.b.negative && rounding_bit(fixed, sum, sum.a) >= 0)) return {sum.b, sum.a};
+  return {sum.a, sum.b};
+}
+
 std::int64_t constant_raw(const FixedOp& op) { return std::llround(std::ldexp(op.number, op.point)); }
 
 std::int64_t aligned_constant(const FixedStep& fixed, const FixedOp& to, const FixedOperand& operand) {

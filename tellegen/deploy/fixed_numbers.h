@@ -37,6 +37,14 @@ void set_points(FixedStep& fixed, const std::vector<FixedRange>& ranges, double 
 int operand_shift(const FixedStep& fixed, const FixedOp& to, const FixedOperand& operand);
 // Likewise the result of a product (to the right), and the numerator of a quotient or the radicand.
 int result_shift(const FixedStep& fixed, const FixedOp& op);
+// The bit of an operand that rounds its shift to the right; -1: none does.
+int rounding_bit(const FixedStep& fixed, const FixedOp& to, const FixedOperand& operand);
+// A sum as hardware makes it, p + q + c or p - q - c with a carry c: q is the one that is subtracted or
+// rounded.
+struct AdderOperands {
+  FixedOperand p, q;
+};
+AdderOperands adder_operands(const FixedStep& fixed, const FixedOp& sum);
 std::int64_t constant_raw(const FixedOp& op);  // at its own point
 std::int64_t aligned_constant(const FixedStep& fixed, const FixedOp& to, const FixedOperand& operand);
 // Where the function has no value, which is outside of what is read: 0.

@@ -50,6 +50,8 @@ class Lowering {
   }
 
  private:
+  int table_bits() const { return options_.table_bits > 0 ? options_.table_bits : options_.bits; }
+
   // When a value is there at the earliest.
   int ready(int op) const { return ready_[op]; }
 
@@ -139,7 +141,7 @@ class Lowering {
   int sine_table() {
     for (std::size_t k = 0; k < result_.tables.size(); ++k)
       if (result_.tables[k].name == "sine") return static_cast<int>(k);
-    const double cells = std::numbers::pi * std::exp2(options_.bits / 3.0) / std::cbrt(6.0);
+    const double cells = std::numbers::pi * std::exp2(table_bits() / 3.0) / std::cbrt(6.0);
     FixedTable table{.name = "sine", .entries = {}, .address_bits = 0, .shift = 0, .point = 0};
     table.address_bits = std::max(4, static_cast<int>(std::ceil(std::log2(cells))));
     table.shift = options_.bits - table.address_bits;
@@ -198,7 +200,7 @@ class Lowering {
       largest = std::max(largest, std::abs(f(x)));
     }
     const double wanted =
-        0.5 * width * std::cbrt(third * std::exp2(options_.bits) / (6.0 * (largest + 1e-30)));
+        0.5 * width * std::cbrt(third * std::exp2(table_bits()) / (6.0 * (largest + 1e-30)));
     const int address_bits = std::clamp(static_cast<int>(std::ceil(std::log2(std::max(wanted, 1.0)))), 3,
                                         std::min(11, options_.bits - 4));
     const int size = 1 << address_bits;

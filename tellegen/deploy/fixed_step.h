@@ -88,6 +88,7 @@ struct FixedOptions {
   int bits = 27;
   double margin = 1.3;
   int multiplier_latency = 1;  // sums are built in the order in which their terms arrive
+  int table_bits = 0;          // that tables are good for; 0: as many as words have
 };
 
 // Operations without points. `spans`: of arguments, by node; without them functions stay exact.

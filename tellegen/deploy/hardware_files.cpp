@@ -131,8 +131,9 @@ verilator:
 ice40:
 	yosys -q -p 'read_verilog $(SOURCES); synth_ice40 -dsp -device u -noflatten -top $(TOP); flatten; tee -o ice40.txt stat; write_verilog ice40.v'
 
+# LUTs of 4 inputs: wider ones are quicker, and take twice as many.
 ecp5:
-	yosys -q -p 'read_verilog $(SOURCES); synth_ecp5 -top $(TOP); tee -o ecp5.txt stat; write_verilog ecp5.v'
+	yosys -q -p 'read_verilog $(SOURCES); synth_ecp5 -nowidelut -top $(TOP); tee -o ecp5.txt stat; write_verilog ecp5.v'
 
 netlist:
 	yosys -q -p 'read_verilog $(SOURCES); synth -top $(TOP); write_verilog netlist.v' && iverilog -g2012 -o netlist.vvp netlist.v {NAME}_bench.v && vvp -n netlist.vvp

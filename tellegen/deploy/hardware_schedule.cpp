@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <numeric>
+#include <queue>
 
 namespace tellegen {
 namespace {
@@ -62,42 +64,70 @@ class Scheduler {
           seed == 0 ? static_cast<std::uint32_t>(k) : repeatable_shuffle(seed, static_cast<std::uint32_t>(k));
     std::stable_sort(order.begin(), order.end(),
                      [&](int x, int y) { return way_[x] != way_[y] ? way_[x] > way_[y] : tie[x] < tie[y]; });
+    std::vector<int> rank(n);
+    for (std::size_t k = 0; k < order.size(); ++k) rank[order[k]] = static_cast<int>(k);
+
+    // What could start, by rank: for multipliers, adders, dividers, wires, and for each table.
+    using Queue = std::priority_queue<int, std::vector<int>, std::greater<>>;
+    enum { multipliers, adders, dividers, wires, tables };
+    std::vector<Queue> queues(tables + fixed_.tables.size());
+    std::priority_queue<std::pair<int, int>, std::vector<std::pair<int, int>>, std::greater<>> arrivals;
+    for (const int k : order)
+      if (waits[k] == 0) arrivals.push({0, rank[k]});
+    const auto queue_of = [&](const FixedOp& op) -> Queue& {
+      switch (unit_of(op.kind)) {
+        case UnitKind::multiplier:
+          return queues[multipliers];
+        case UnitKind::adder:
+          return queues[adders];
+        case UnitKind::divider:
+          return queues[dividers];
+        case UnitKind::table:
+          return queues[static_cast<std::size_t>(tables + op.table)];
+        default:
+          return queues[wires];
+      }
+    };
     std::vector<int> divider_free(static_cast<std::size_t>(std::max(1, units_.dividers)), 0);
-    for (int cycle = 0; !order.empty(); ++cycle) {
-      int multipliers = 0, adders = 0;
-      std::vector<int> ports(fixed_.tables.size(), 0), later;
-      for (const int k : order) {
-        const UnitKind kind = unit_of(fixed_.ops[k].kind);
-        bool starts = waits[k] == 0 && ready[k] <= cycle;
-        int unit = 0;
-        if (starts && kind == UnitKind::multiplier)
-          starts = (unit = multipliers) < units_.multipliers;
-        else if (starts && kind == UnitKind::adder)
-          starts = (unit = adders) < units_.adders;
-        else if (starts && kind == UnitKind::table)
-          starts = (unit = ports[fixed_.ops[k].table]) < HardwareUnits::table_ports;
-        else if (starts && kind == UnitKind::divider) {
-          while (unit < static_cast<int>(divider_free.size()) && divider_free[unit] > cycle) ++unit;
-          starts = unit < static_cast<int>(divider_free.size());
-        }
-        if (!starts) {
-          later.push_back(k);
+    std::size_t waiting = 0;  // in queues
+    const auto start = [&](Queue& queue, int cycle, int unit) {
+      const int k = order[queue.top()];
+      queue.pop();
+      --waiting;
+      const int end = cycle + latency_[k];
+      result.places[k].start = cycle;
+      result.places[k].write = end - 1;
+      result.places[k].unit = unit;
+      result.cycles = std::max(result.cycles, end);
+      for (const int r : readers_[k]) {
+        ready[r] = std::max(ready[r], end);
+        if (--waits[r] == 0) arrivals.push({ready[r], rank[r]});
+      }
+      return end;
+    };
+    for (int cycle = 0; waiting > 0 || !arrivals.empty(); ++cycle) {
+      if (waiting == 0) cycle = arrivals.top().first;
+      if (waiting > 0 && waiting == queues[dividers].size()) {  // until one is free, or something else comes
+        int next = *std::min_element(divider_free.begin(), divider_free.end());
+        if (!arrivals.empty()) next = std::min(next, arrivals.top().first);
+        cycle = std::max(cycle, next);
+      }
+      for (; !arrivals.empty() && arrivals.top().first <= cycle; arrivals.pop(), ++waiting)
+        queue_of(fixed_.ops[order[arrivals.top().second]]).push(arrivals.top().second);
+      for (std::size_t q = 0; q < queues.size(); ++q) {
+        if (q == dividers) {
+          for (std::size_t unit = 0; unit < divider_free.size() && !queues[q].empty(); ++unit)
+            if (divider_free[unit] <= cycle)
+              divider_free[unit] = start(queues[q], cycle, static_cast<int>(unit));
           continue;
         }
-        multipliers += kind == UnitKind::multiplier;
-        adders += kind == UnitKind::adder;
-        if (kind == UnitKind::table) ++ports[fixed_.ops[k].table];
-        if (kind == UnitKind::divider) divider_free[unit] = cycle + latency_[k];
-        result.places[k].start = cycle;
-        result.places[k].write = cycle + latency_[k] - 1;
-        result.places[k].unit = unit;
-        result.cycles = std::max(result.cycles, cycle + latency_[k]);
-        for (const int r : readers_[k]) {
-          --waits[r];
-          ready[r] = std::max(ready[r], cycle + latency_[k]);
-        }
+        const int units = q == multipliers ? units_.multipliers
+                          : q == adders    ? units_.adders
+                          : q == wires     ? static_cast<int>(n)
+                                           : HardwareUnits::table_ports;
+        for (int unit = 0; unit < units && !queues[q].empty(); ++unit)
+          start(queues[q], cycle, q == wires ? 0 : unit);
       }
-      order = std::move(later);
     }
     return result;
   }
@@ -105,24 +135,26 @@ class Scheduler {
   // A unit that has had these sources before saves legs of multiplexers.
   void bind_units(HardwareSchedule& s) const {
     for (const UnitKind kind : {UnitKind::multiplier, UnitKind::adder}) {
-      std::vector<std::vector<int>> seen(
-          static_cast<std::size_t>(kind == UnitKind::multiplier ? units_.multipliers : units_.adders));
-      for (int cycle = 0; cycle < s.cycles; ++cycle) {
+      std::vector<std::vector<char>> seen(
+          static_cast<std::size_t>(kind == UnitKind::multiplier ? units_.multipliers : units_.adders),
+          std::vector<char>(fixed_.ops.size(), 0));
+      std::vector<std::vector<int>> started(static_cast<std::size_t>(s.cycles));
+      for (std::size_t k = 0; k < s.places.size(); ++k)
+        if (s.places[k].start >= 0 && unit_of(fixed_.ops[k].kind) == kind)
+          started[s.places[k].start].push_back(static_cast<int>(k));
+      for (const std::vector<int>& together : started) {
         std::vector<char> taken(seen.size(), 0);
-        for (std::size_t k = 0; k < s.places.size(); ++k) {
-          if (s.places[k].start != cycle || unit_of(fixed_.ops[k].kind) != kind) continue;
+        for (const int k : together) {
           int best = -1, most = -1;
           for (std::size_t u = 0; u < seen.size(); ++u) {
             if (taken[u]) continue;
             int common = 0;
-            for_each_source(fixed_.ops[k], [&](int source) {
-              common += std::find(seen[u].begin(), seen[u].end(), source) != seen[u].end();
-            });
+            for_each_source(fixed_.ops[k], [&](int source) { common += seen[u][source]; });
             if (common > most) most = common, best = static_cast<int>(u);
           }
           taken[best] = 1;
           s.places[k].unit = best;
-          for_each_source(fixed_.ops[k], [&](int source) { seen[best].push_back(source); });
+          for_each_source(fixed_.ops[k], [&](int source) { seen[best][source] = 1; });
           (kind == UnitKind::multiplier ? s.multipliers : s.adders) =
               std::max(kind == UnitKind::multiplier ? s.multipliers : s.adders, best + 1);
         }

@@ -16,7 +16,7 @@ namespace {
 }
 
 // Inputs from outside as functions of time.
-ExternalValue external_values(const Model& model, const VerilogOptions& options, double step) {
+ExternalValue external_values(const Model& model, const std::vector<Expr>& external, double step) {
   std::vector<ProgramRoot> roots;
   std::vector<ProgramInput> inputs{{model.pool->symbol("t"), 0}};
   std::vector<double> numbers{0.0};
@@ -24,7 +24,7 @@ ExternalValue external_values(const Model& model, const VerilogOptions& options,
     inputs.push_back({p.symbol, 0});
     numbers.push_back(p.number);
   }
-  for (const Expr value : options.external) roots.push_back({value, 0});
+  for (const Expr value : external) roots.push_back({value, 0});
   Program program = make_program(*model.pool, inputs, {}, roots, 1);
   std::vector<double> registers(static_cast<std::size_t>(program.registers), 0.0);
   std::copy(numbers.begin(), numbers.end(), registers.begin());
@@ -81,6 +81,31 @@ Expr input_formula(const Model& model, std::string_view name) {
   return result;
 }
 
+HardwareProblem hardware_problem(const Model& model, Simulation& simulation,
+                                 const std::vector<Expr>& external) {
+  const Problem& problem = simulation.problem();
+  HardwareProblem result;
+  refuse_fmus(model, "exported code is made of equations");
+  result.step = straight_step(simulation.integrator().step_code());
+  if (!result.step.refused.empty())
+    refuse(model, "T420", result.step.refused,
+           "a model of up to 64 unknowns can, by rk4 or by bdf1, bdf2, bdf3, tr where it is linear; a source "
+           "that "
+           "jumps can be an input of the model that is given to every step: --inputs");
+  if (result.step.states.empty()) refuse(model, "T420", "nothing in it changes from step to step", "");
+  result.scenario = run_scenario(result.step, sample_count(problem) * problem.stride,
+                                 external_values(model, external, problem.step));
+  if (!result.scenario.refused.empty())
+    refuse(model, "T420", result.scenario.refused,
+           "a fixed number of Newton's iterations may help: --iterations 3");
+  result.formulas = make_formulas(result.step);
+  if (!result.formulas.refused.empty())
+    refuse(model, "T422", result.formulas.refused + " has no form in fixed point yet",
+           "sines, square roots, quotients, comparisons, tables of one argument and smooth functions of one "
+           "argument have");
+  return result;
+}
+
 VerilogExport export_verilog(const Model& model, Simulation& simulation, const VerilogOptions& options) {
   const Problem& problem = simulation.problem();
   VerilogExport result;
@@ -91,27 +116,14 @@ VerilogExport export_verilog(const Model& model, Simulation& simulation, const V
   d.step_seconds = problem.step;
   d.units = options.units;
   d.external = problem.options.external;
-  refuse_fmus(model, "exported code is made of equations");
-  d.step = straight_step(simulation.integrator().step_code());
-  if (!d.step.refused.empty())
-    refuse(model, "T420", d.step.refused,
-           "a model of up to 64 unknowns can, by rk4 or by bdf1, bdf2, bdf3, tr where it is linear; a source "
-           "that "
-           "jumps can be an input of the model that is given to every step: --inputs");
-  if (d.step.states.empty()) refuse(model, "T420", "nothing in it changes from step to step", "");
-
-  d.scenario_steps = sample_count(problem) * problem.stride;
-  const StepScenario scenario =
-      run_scenario(d.step, d.scenario_steps, external_values(model, options, problem.step));
-  if (!scenario.refused.empty())
-    refuse(model, "T420", scenario.refused, "a fixed number of Newton's iterations may help: --iterations 3");
-  const StepFormulas formulas = make_formulas(d.step);
-  if (!formulas.refused.empty())
-    refuse(model, "T422", formulas.refused + " has no form in fixed point yet",
-           "sines, square roots, quotients, comparisons, tables of one argument and smooth functions of one "
-           "argument have");
-  d.fixed = make_fixed(formulas, d.step, scenario,
-                       {.bits = options.bits, .multiplier_latency = options.units.multiplier_latency});
+  HardwareProblem hardware = hardware_problem(model, simulation, options.external);
+  d.step = std::move(hardware.step);
+  const StepScenario& scenario = hardware.scenario;
+  d.scenario_steps = scenario.steps;
+  d.fixed = make_fixed(hardware.formulas, d.step, scenario,
+                       {.bits = options.bits,
+                        .multiplier_latency = options.units.multiplier_latency,
+                        .table_bits = options.table_bits});
   d.run = run_fixed(d.fixed, d.step, scenario);
   if (d.run.overflows > 0)
     refuse(model, "T422", fmt::format("{} results leave the range of their words", d.run.overflows),

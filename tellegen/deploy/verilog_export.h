@@ -25,6 +25,7 @@ struct VerilogOptions {
   std::string name;           // of files and the module; an identifier
   std::int64_t vector = 100;  // steps in the vectors
   int bits = 27;
+  int table_bits = 0;  // that tables are good for; 0: as many as words have
   HardwareUnits units = {};
   bool microcode = false;           // a small processor instead of units
   std::vector<Expr> external = {};  // of each external input: its value in the scenario, of t and parameters
@@ -39,6 +40,18 @@ constexpr int least_word = 12, longest_word = 32;
 
 // What an input is in the model's own scenario: before make_external() takes it out.
 Expr input_formula(const Model& model, std::string_view input);
+
+// A step before it has words and units: what all designs of it share.
+struct HardwareProblem {
+  StraightStep step;
+  StepScenario scenario;
+  StepFormulas formulas;
+};
+
+// The simulation must be new. Throws ModelError (T420 where the run has no such step, T422 where an operation
+// cannot be done). `external`: see VerilogOptions.
+HardwareProblem hardware_problem(const Model& model, Simulation& simulation,
+                                 const std::vector<Expr>& external);
 
 // The simulation must be new. Throws ModelError (T420 where the run has no such step, T422 where an operation
 // cannot be done or a word overflows).

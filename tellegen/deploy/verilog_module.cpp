@@ -73,17 +73,14 @@ class ModulePrinter {
                        shifted(source(x.op), w_, operand_shift(fixed_, to, x), bits));
   }
 
-  // The bit that rounds a shift to the right.
+  // The bit that rounds a shift to the right, or nothing.
   std::string round_bit(const FixedOp& to, const FixedOperand& x) const {
-    const int right = -operand_shift(fixed_, to, x);
-    if (!to.rounded || right <= 0 || fixed_.ops[x.op].kind == OpKind::constant) return {};
-    return fmt::format("{}[{}]", source(x.op), std::min(right, w_) - 1);
+    const int bit = rounding_bit(fixed_, to, x);
+    return bit < 0 ? "" : fmt::format("{}[{}]", source(x.op), bit);
   }
 
   void add_operands(const FixedOp& op, int unit, std::string& out) const {
-    // p + q, or p - q, and a carry that rounds; q is the one that is subtracted or rounded.
-    FixedOperand p = op.a, q = op.b;
-    if (p.negative || (!q.negative && !round_bit(op, p).empty())) std::swap(p, q);
+    const auto [p, q] = adder_operands(fixed_, op);
     std::string carry = round_bit(op, q), first = aligned(op, p);
     if (const std::string other = round_bit(op, p); !other.empty())
       first = fmt::format("{} + {{{}'h0, {}}}", first, w_ - 1, other);
