@@ -91,9 +91,9 @@ std::string formulas_of(const Model& model, const Component& component) {
   std::string text;
   const auto& parameters = model.kinds[component.kind].parameters;
   for (std::size_t k = 0; k < parameters.size(); ++k)
-    if (const ParameterValue& v = component.values[k];
-        v.value && !v.constant && !v.value.is_number() && !parameters[k].name.starts_with('~') &&
-        can_be_read(v.value))
+    if (const ParameterValue& v = component.values[k]; v.value && !v.constant && !v.value.is_number() &&
+                                                       !parameters[k].name.starts_with('~') &&
+                                                       can_be_read(v.value))
       text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", parameters[k].name, to_text(v.value));
   return text;
 }
