@@ -93,7 +93,7 @@ std::optional<Synthesis> read_statistics(const fs::path& path) {
                    count("MULT18X18D"), count("DP16KD") + count("PDPW16KD")};
 }
 
-std::string folder_name(const HardwareCase& c, const DesignPoint& p) {
+std::string folder_name(const HardwareCase& c, const HardwarePoint& p) {
   return fmt::format("{}-m{}-a{}-d{}-l{}-b{}-t{}", c.model, p.units.multipliers, p.units.adders,
                      p.units.dividers, p.units.multiplier_latency, p.bits, p.table_bits);
 }
@@ -126,7 +126,7 @@ std::optional<Synthesis> run_yosys(const fs::path& folder, const std::vector<Exp
   return read_statistics(folder / "ecp5.txt");
 }
 
-Synthesised synthesise(const HardwareCase& c, const DesignPoint& p, const fs::path& keep) {
+Synthesised synthesise(const HardwareCase& c, const HardwarePoint& p, const fs::path& keep) {
   LoadedCase loaded(c);
   const VerilogExport exported = export_verilog(loaded.model, *loaded.simulation,
                                                 {.name = "m",
@@ -150,8 +150,8 @@ Synthesised synthesise(const HardwareCase& c, const DesignPoint& p, const fs::pa
 double deviation(double model, double real) { return 100.0 * (model - real) / real; }
 
 // Designs from which the coefficients of area_model.cpp come: small and large, with and without divisions.
-std::vector<std::pair<HardwareCase, DesignPoint>> calibration_designs() {
-  std::vector<std::pair<HardwareCase, DesignPoint>> designs;
+std::vector<std::pair<HardwareCase, HardwarePoint>> calibration_designs() {
+  std::vector<std::pair<HardwareCase, HardwarePoint>> designs;
   const auto add = [&](const HardwareCase& c, HardwareUnits units, int bits) {
     designs.push_back({c, {0, units, bits, bits}});
   };

@@ -171,9 +171,9 @@ double DesignSpace::size() const {
   return size;
 }
 
-DesignPoint DesignSpace::point(const DesignGenes& genes) const {
+HardwarePoint DesignSpace::point(const DesignGenes& genes) const {
   const auto at = [&](int axis) { return axes_[axis].values[genes[axis]]; };
-  DesignPoint p;
+  HardwarePoint p;
   p.back_end = at(axis_back_end);
   p.units.multipliers = at(axis_multipliers);
   p.units.adders = at(axis_adders);
@@ -184,7 +184,7 @@ DesignPoint DesignSpace::point(const DesignGenes& genes) const {
   return p;
 }
 
-const DesignSpace::Words& DesignSpace::words(const DesignPoint& p) {
+const DesignSpace::Words& DesignSpace::words(const HardwarePoint& p) {
   const auto [found, added] = words_.try_emplace({p.bits, p.units.multiplier_latency, p.table_bits});
   Words& w = found->second;
   if (!added) return w;
@@ -353,7 +353,7 @@ std::vector<DesignValue> spread(const std::vector<DesignValue>& front, std::size
   return result;
 }
 
-std::string export_options(const DesignPoint& p) {
+std::string export_options(const HardwarePoint& p) {
   std::string text = fmt::format("--multipliers {} --adders {}", p.units.multipliers, p.units.adders);
   if (p.units.dividers > 1) text += fmt::format(" --dividers {}", p.units.dividers);
   if (p.units.multiplier_latency != 1) text += fmt::format(" --latency {}", p.units.multiplier_latency);

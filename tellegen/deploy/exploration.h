@@ -49,14 +49,14 @@ DesignRanges usual_ranges();
 
 using DesignGenes = std::vector<int>;  // index of the value on each axis
 
-struct DesignPoint {
+struct HardwarePoint {
   int back_end = 0;
   HardwareUnits units;
   int bits = 27, table_bits = 27;
 };
 
 struct DesignValue {
-  DesignPoint point;
+  HardwarePoint point;
   int cycles = 0;
   double period = 0.0;
   double error = 0.0;  // the largest of all outputs, relative to its largest value; of angles in turns
@@ -90,7 +90,7 @@ class DesignSpace {
   DesignSpace(const HardwareProblem& problem, const DesignRanges& ranges);
   const std::vector<Axis>& axes() const { return axes_; }
   double size() const;
-  DesignPoint point(const DesignGenes& genes) const;
+  HardwarePoint point(const DesignGenes& genes) const;
   const DesignValue& value(const DesignGenes& genes);  // kept
   std::size_t evaluated() const { return values_.size(); }
   const std::map<DesignGenes, DesignValue>& values() const { return values_; }
@@ -102,7 +102,7 @@ class DesignSpace {
     bool overflows = false;
     int structure = 0;  // steps with the same have the same schedules
   };
-  const Words& words(const DesignPoint& point);
+  const Words& words(const HardwarePoint& point);
   const HardwareSchedule& schedule(const Words& words, const HardwareUnits& units);
 
   const HardwareProblem& problem_;
@@ -138,6 +138,6 @@ std::vector<DesignValue> design_front(const DesignSpace& space, const DesignLimi
 std::vector<DesignValue> spread(const std::vector<DesignValue>& front, std::size_t count);
 
 // "--multipliers 4 --adders 3 ...", as `tellegen export` takes it.
-std::string export_options(const DesignPoint& point);
+std::string export_options(const HardwarePoint& point);
 
 }  // namespace tellegen
