@@ -92,6 +92,10 @@ struct Point : Leaves<Dual> {
     if ((f == "^" && !(whole(arguments[1].value) && arguments[1].slopes.empty())) || f == "atan2" ||
         f == "sqrt")
       closest = std::min(closest, std::abs(arguments[0].value));
+    if ((f == "floor" || f == "ceil" || f == "mod") && !arguments[0].slopes.empty()) {  // jumps there
+      const double q = f == "mod" ? arguments[0].value / arguments[1].value : arguments[0].value;
+      if (std::isfinite(q)) closest = std::min(closest, std::abs(q - std::round(q)));
+    }
     if (f == "asin" || f == "acos" || f == "atanh" || f == "acosh")  // the slope has no end there
       closest = std::min(closest, std::abs(std::abs(arguments[0].value) - 1.0));
     return false;
