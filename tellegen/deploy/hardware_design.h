@@ -1,7 +1,10 @@
 // A step in fixed point with its schedule and names, and the texts that are printed of it.
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tellegen/deploy/fixed_numbers.h"
@@ -58,6 +61,10 @@ std::string fixed_c_host(const HardwareDesign& design);  // given values of a st
 std::string fixed_c_replay(const HardwareDesign& design);  // the vectors against the model
 std::string hardware_makefile(const HardwareDesign& design);
 std::string hardware_readme(const HardwareDesign& design);
+
+// Each "{KEY}" of the text replaced by its value.
+std::string filled_in(std::string text,
+                      std::initializer_list<std::pair<std::string_view, std::string>> values);
 
 // A word as hexadecimal digits.
 std::string hex_word(std::int64_t raw, int bits);

@@ -63,6 +63,16 @@ std::string micro_cost(const HardwareDesign& d) {
 
 }  // namespace
 
+std::string filled_in(std::string text,
+                      std::initializer_list<std::pair<std::string_view, std::string>> values) {
+  for (const auto& [key, value] : values) {
+    const std::string from = fmt::format("{{{}}}", key);
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += value.size())
+      text.replace(at, from.size(), value);
+  }
+  return text;
+}
+
 std::string verilog_bench(const HardwareDesign& d) {
   const FixedStep& fixed = d.fixed;
   const std::size_t width = d.words_per_row();
@@ -151,15 +161,10 @@ up5k:
 
 .PHONY: c iverilog ports verilator ice40 ecp5 netlist netlist_ice40 up5k
 )";
-  const std::pair<std::string, std::string> values[] = {
-      {"{SOURCES}", verilog_sources(d)},
-      {"{TOP}", d.microcode ? d.name + "_words" : d.name},
-      {"{WORDS}", d.microcode ? "" : " " + d.name + "_words.v"},
-      {"{NAME}", d.name}};
-  for (const auto& [from, to] : values)
-    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-      text.replace(at, from.size(), to);
-  return text;
+  return filled_in(std::move(text), {{"SOURCES", verilog_sources(d)},
+                                     {"TOP", d.microcode ? d.name + "_words" : d.name},
+                                     {"WORDS", d.microcode ? "" : " " + d.name + "_words.v"},
+                                     {"NAME", d.name}});
 }
 
 std::string hardware_readme(const HardwareDesign& d) {

@@ -8,14 +8,10 @@
 namespace tellegen {
 namespace {
 
-// {NAME}, {W}, {B}: name, bits of a word, bits of an address.
 std::string filled(std::string text, const HardwareDesign& d) {
-  const std::pair<std::string, std::string> values[] = {
-      {"{NAME}", d.name}, {"{W}", std::to_string(d.bits())}, {"{B}", std::to_string(d.address_bits())}};
-  for (const auto& [from, to] : values)
-    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-      text.replace(at, from.size(), to);
-  return text;
+  return filled_in(std::move(text), {{"NAME", d.name},
+                                     {"W", std::to_string(d.bits())},            // bits of a word
+                                     {"B", std::to_string(d.address_bits())}});  // of an address
 }
 
 }  // namespace

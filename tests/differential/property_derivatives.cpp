@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "tests/differential/property.h"
@@ -196,6 +197,14 @@ Verdict check_derivatives(const Draft& draft) {
         slopes.push_back((side[1].values[k] - side[0].values[k]) / (2 * relative * size));
       return true;
     };
+    // The extrapolated slope of runs with other settings; nothing where they do not end.
+    const auto slope_of = [&](const StudySpec& other, std::size_t k, double by) {
+      std::vector<double> d[3];
+      auto kept = std::exchange(values, std::make_unique<Values>(text, other));
+      const bool there = central(by, d[0]) && central(by / 2, d[1]) && central(by / 4, d[2]);
+      values = std::move(kept);
+      return there ? std::optional(extrapolated(d[0][k], d[1][k], d[2][k])) : std::nullopt;
+    };
     // Whether a slope is that of shorter differences to one side or to both.
     const auto beside = [&](double relative, std::size_t k, double slope, double tolerance) {
       double at[5];
@@ -250,14 +259,10 @@ Verdict check_derivatives(const Draft& draft) {
           shorter.step *= 0.83;
           const StudyOutcome again = study_text(text, shorter);
           shorter.derivatives = "none";
-          std::vector<double> n1, n2, n3;
-          auto kept = std::exchange(values, std::make_unique<Values>(text, shorter));
-          const bool there = central(relative, n1) && central(relative / 2, n2) && central(relative / 4, n3);
-          values = std::move(kept);
-          const double moved = there && again.ok()
-                                   ? std::max(std::abs(again.gradient[k * width + p] - got),
-                                              std::abs(extrapolated(n1[k], n2[k], n3[k]).value - second))
-                                   : std::numeric_limits<double>::infinity();
+          const std::optional<Slope> slope = slope_of(shorter, k, relative);
+          const double moved = slope && again.ok() ? std::max(std::abs(again.gradient[k * width + p] - got),
+                                                              std::abs(slope->value - second))
+                                                   : std::numeric_limits<double>::infinity();
           if (moved > 0.3 * std::abs(got - second)) {
             ++unsettled;
             return true;
@@ -279,17 +284,9 @@ Verdict check_derivatives(const Draft& draft) {
           denser.step /= 64;
           const StudyOutcome again = study_text(text, denser);
           denser.derivatives = "none";
-          std::vector<double> b1, b2, b3;
-          auto kept = std::exchange(values, std::make_unique<Values>(text, denser));
-          const bool there = central(relative, b1) && central(relative / 2, b2) && central(relative / 4, b3);
-          values = std::move(kept);
-          if (!there || !again.ok()) {
-            ++unsettled;
-            return true;
-          }
-          const Slope dense = extrapolated(b1[k], b2[k], b3[k]);
-          if (!(dense.doubt <= 2e-3 * scale) ||
-              std::abs(again.gradient[k * width + p] - dense.value) <= 3e-3 * scale + 5 * dense.doubt) {
+          const std::optional<Slope> dense = slope_of(denser, k, relative);
+          if (!dense || !again.ok() || !(dense->doubt <= 2e-3 * scale) ||
+              std::abs(again.gradient[k * width + p] - dense->value) <= 3e-3 * scale + 5 * dense->doubt) {
             ++unsettled;
             return true;
           }
@@ -300,17 +297,13 @@ Verdict check_derivatives(const Draft& draft) {
           StudySpec other = plain;
           other.method = "adaptive";
           other.tolerance = 1e-9;
-          std::vector<double> a1, a2, a3;
-          auto kept = std::exchange(values, std::make_unique<Values>(text, other));
-          const bool there = central(8e-3, a1) && central(4e-3, a2) && central(2e-3, a3);
-          values = std::move(kept);
-          if (!there) {
+          const std::optional<Slope> truth = slope_of(other, k, 8e-3);
+          if (!truth) {
             ++unsettled;
             return true;
           }
-          const Slope truth = extrapolated(a1[k], a2[k], a3[k]);
-          const double off = std::abs(got - truth.value);
-          if (!(truth.doubt < 5e-3 * scale) || off < 1e-2 * scale) {
+          const double off = std::abs(got - truth->value);
+          if (!(truth->doubt < 5e-3 * scale) || off < 1e-2 * scale) {
             ++unsettled;
             return true;
           }
@@ -319,7 +312,7 @@ Verdict check_derivatives(const Draft& draft) {
           finer.derivatives = way;
           finer.step /= 16;
           const StudyOutcome again = study_text(text, finer);
-          if (again.ok() && std::abs(again.gradient[k * width + p] - truth.value) < 0.5 * off) {
+          if (again.ok() && std::abs(again.gradient[k * width + p] - truth->value) < 0.5 * off) {
             ++unsettled;
             return true;
           }
