@@ -4,29 +4,14 @@
 #include <cmath>
 
 #include "tellegen/deploy/exploration.h"
-#include "tellegen/model/read.h"
+#include "tellegen/deploy/test_export.h"
 
 namespace tellegen {
 namespace exploration_test {
 
-struct ExploredModel {
-  explicit ExploredModel(double stop = 0.0)
-      : model(read_model(TELLEGEN_SOURCE_DIR "/models/motor-free-acceleration/model.toml",
-                         {TELLEGEN_SOURCE_DIR "/library", {}})),
-        system(build_system(model)) {
-    SimulationOptions options;
-    options.method.clear();
-    options.stop = stop;
-    options = complete_options(model, options);
-    options.compile = false;
-    options.restarts = true;
-    options.sample = 0.0;
-    simulation = std::make_unique<Simulation>(system, options, default_outputs(system, false));
-  }
+struct ExploredModel : TestExport {
+  explicit ExploredModel(double stop = 0.0) : TestExport("motor-free-acceleration", stop) {}
   HardwareProblem problem() { return hardware_problem(model, *simulation, {}); }
-  Model model;
-  EquationSystem system;
-  std::unique_ptr<Simulation> simulation;
 };
 
 DesignRanges small_ranges() {

@@ -4,32 +4,18 @@
 #include <cmath>
 #include <map>
 
+#include "tellegen/deploy/test_export.h"
 #include "tellegen/deploy/verilog_export.h"
-#include "tellegen/model/read.h"
 
 namespace tellegen {
 namespace fixed_step_test {
 
-struct FixedModel {
-  explicit FixedModel(const std::string& name, double stop = 0.0)
-      : model(read_model(TELLEGEN_SOURCE_DIR "/models/" + name + "/model.toml",
-                         {TELLEGEN_SOURCE_DIR "/library", {}})) {
-    SimulationOptions options;
-    options.method.clear();
-    options.stop = stop;
-    options = complete_options(model, options);
-    options.compile = false;
-    options.restarts = true;
-    options.sample = 0.0;
-    system = build_system(model);
-    simulation = std::make_unique<Simulation>(system, options, default_outputs(system, false));
+struct FixedModel : TestExport {
+  explicit FixedModel(const std::string& name, double stop = 0.0) : TestExport(name, stop) {
     step = straight_step(simulation->integrator().step_code());
     steps = sample_count(simulation->problem());
     if (step.refused.empty()) scenario = run_scenario(step, steps, {});
   }
-  Model model;
-  EquationSystem system;
-  std::unique_ptr<Simulation> simulation;
   StraightStep step;
   std::int64_t steps = 0;
   StepScenario scenario;
