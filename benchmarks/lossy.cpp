@@ -13,7 +13,7 @@
 #include "benchmarks/lossy_motor.h"
 #include "benchmarks/report.h"
 #include "benchmarks/twin.h"
-#include "tellegen/estimate/noise.h"
+#include "tellegen/records/noise.h"
 #include "tellegen/results/trajectory.h"
 
 namespace tellegen {

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "benchmarks/twin.h"
-#include "tellegen/estimate/choice.h"
+#include "tellegen/records/choice.h"
 
 namespace tellegen {
 namespace {

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "benchmarks/twin.h"
-#include "tellegen/estimate/calibrate.h"
-#include "tellegen/estimate/choice.h"
+#include "tellegen/calibrate/calibrate.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/records/choice.h"
 
 namespace tellegen {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "benchmarks/twin.h"
-#include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/filter.h"
+#include "tellegen/records/choice.h"
 
 namespace tellegen {
 namespace {

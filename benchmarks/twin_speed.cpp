@@ -10,9 +10,9 @@
 #include "benchmarks/limit_filter.h"
 #include "benchmarks/twin.h"
 #include "runtime/tellegen_math.h"
-#include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/filter_program.h"
 #include "tellegen/numeric/decompose.h"
+#include "tellegen/records/choice.h"
 
 namespace tellegen {
 namespace {

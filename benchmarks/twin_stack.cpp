@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "benchmarks/twin.h"
-#include "tellegen/estimate/calibrate.h"
-#include "tellegen/estimate/choice.h"
+#include "tellegen/calibrate/calibrate.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/records/choice.h"
 #include "tellegen/results/trajectory.h"
 
 namespace tellegen {

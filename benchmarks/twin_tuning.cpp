@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "benchmarks/twin.h"
-#include "tellegen/estimate/choice.h"
+#include "tellegen/records/choice.h"
 
 namespace tellegen {
 namespace {

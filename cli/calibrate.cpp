@@ -1,6 +1,6 @@
 // tellegen calibrate: a model and a record from the bench in; the model's numbers out, with their
 // uncertainty.
-#include "tellegen/estimate/calibrate.h"
+#include "tellegen/calibrate/calibrate.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,16 +16,15 @@
 #include "cli/data_options.h"
 #include "cli/known_first.h"
 #include "cli/progress.h"
-#include "cli/stage_result.h"
 #include "cli/study_options.h"
-#include "cli/text.h"
 #include "cli/twin_report.h"
-#include "tellegen/estimate/choice.h"
-#include "tellegen/estimate/data_file.h"
-#include "tellegen/estimate/estimate_table.h"
 #include "tellegen/estimate/suspicion.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/rewrite.h"
+#include "tellegen/records/choice.h"
+#include "tellegen/records/data_file.h"
+#include "tellegen/report/stage_report.h"
+#include "tellegen/report/text.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/chart.h"
 #include "tellegen/results/table.h"
@@ -143,7 +142,7 @@ void print_stage(const CalibrateReport& report, std::size_t k) {
                asked.from.value_or(report.record.start),
                asked.to.value_or(report.record.time(report.record.steps - 1)));
   if (report.stages.size() > 1 || asked.from || asked.to) fmt::print("\n\n");
-  print_stage_result(report.model, stage);
+  fmt::print("{}", stage_text(report.model, stage));
 }
 
 Json to_json(const CalibrateReport& report) {
@@ -222,23 +221,25 @@ void write_files(CalibrateReport& report) {
     if (!request.report.report.empty()) {
       TwinReportRequest page = request.report;
       page.report = target(page.report).string();
-      page.settings = {{"model file", request.file},
-                       {"data", comma_list(request.source.files)},
-                       {"columns", request.source.columns},
-                       {"window", request.window},
-                       {"rows", report.record.rows_text()},
-                       {"starts", std::to_string(request.starts)},
-                       {"random generator's seed", request.starts > 1 ? std::to_string(request.seed) : ""},
-                       {"robust beyond", request.robust > 0.0 ? fmt::format("{:g} sd", request.robust) : ""},
-                       {"integration", report.result.stages.back().method},
-                       {"replaced", comma_list(request.set)}};
+      const Settings settings{
+          {"model file", request.file},
+          {"data", comma_list(request.source.files)},
+          {"columns", request.source.columns},
+          {"window", request.window},
+          {"rows", report.record.rows_text()},
+          {"starts", std::to_string(request.starts)},
+          {"random generator's seed", request.starts > 1 ? std::to_string(request.seed) : ""},
+          {"robust beyond", request.robust > 0.0 ? fmt::format("{:g} sd", request.robust) : ""},
+          {"integration", report.result.stages.back().method},
+          {"replaced", comma_list(request.set)}};
       SimulationOptions integration = calibration_options().integration;
       integration.method = request.method;
       if (!request.step.empty())
         integration.step = read_seconds({tellegen_calibrate, "--step"}, request.step);
       integration.compile = !request.interpret;
-      write_twin_report(tellegen_calibrate, page, report.model,
-                        calibration_part(report.record, report.result, page, integration));
+      write_twin_report(
+          tellegen_calibrate, page, report.model,
+          calibration_part(report.record, report.result, page.of_calibration(settings), integration));
       report.written.push_back(page.report);
     }
     if (!request.plot.empty()) {

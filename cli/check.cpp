@@ -10,8 +10,8 @@
 #include "cli/inspect.h"
 #include "cli/kind_check.h"
 #include "cli/model_file.h"
-#include "cli/text.h"
 #include "tellegen/model/read.h"
+#include "tellegen/report/text.h"
 #include "tellegen/simulate/initial.h"
 
 namespace tellegen {

@@ -7,13 +7,12 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/study_options.h"
-#include "cli/text.h"
-#include "tellegen/estimate/estimability.h"
-#include "tellegen/estimate/placement.h"
+#include "tellegen/identifiability/estimability.h"
+#include "tellegen/identifiability/placement.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
+#include "tellegen/report/text.h"
 #include "tellegen/results/table.h"
 
 namespace tellegen {

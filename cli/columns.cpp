@@ -15,7 +15,9 @@
 namespace tellegen {
 namespace {
 
-std::vector<OutputColumn> listed_columns(const Model& model, const std::string& list) {
+std::vector<OutputColumn> listed_columns(std::string_view command, const Model& model,
+                                         const std::string& list) {
+  const Place place{fmt::format("{} --outputs", command), 0};
   std::vector<OutputColumn> columns;
   FaultList faults;
   std::unordered_set<std::string> seen;
@@ -30,7 +32,7 @@ std::vector<OutputColumn> listed_columns(const Model& model, const std::string& 
   for (const std::string& text : items) {
     if (!seen.insert(text).second) continue;
     try {
-      columns.push_back({text, "", parse_value(model, text, {"tellegen simulate --outputs", 0})});
+      columns.push_back({text, "", parse_value(model, text, place)});
       for (const ModelOutput& output : model.outputs)
         if (output.name == text) columns.back().unit = output.unit;
     } catch (const ModelError& error) {
@@ -39,7 +41,7 @@ std::vector<OutputColumn> listed_columns(const Model& model, const std::string& 
   }
   faults.throw_if_any();
   if (columns.empty())
-    throw command_fault(tellegen_simulate, "T401", "--outputs names nothing",
+    throw command_fault(command, "T401", "--outputs names nothing",
                         {"it is a list of variables and formulas: \"n3.v, r1.i*2\""});
   return columns;
 }
@@ -106,10 +108,11 @@ void check_times(const std::string& file, const Trajectory& reference, const Sim
 
 }  // namespace
 
-std::vector<OutputColumn> chosen_columns(const EquationSystem& system, const std::string& list, bool all) {
+std::vector<OutputColumn> chosen_columns(std::string_view command, const EquationSystem& system,
+                                         const std::string& list, bool all) {
   const Model& model = *system.model;
   std::vector<OutputColumn> columns =
-      list.empty() ? default_outputs(system, all) : listed_columns(model, list);
+      list.empty() ? default_outputs(system, all) : listed_columns(command, model, list);
   // Every variable of a netlist under the name it has there: V(out), I(r1).
   std::unordered_map<std::string, std::string> in_netlist;
   if (all)

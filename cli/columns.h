@@ -1,4 +1,4 @@
-// Which columns a run reports, and a reference that must fit them. Faults are those of `tellegen simulate`.
+// Which columns a run reports, and a reference that must fit them.
 #pragma once
 
 #include <string>
@@ -10,11 +10,13 @@
 namespace tellegen {
 
 // `list`: variables, the model's own outputs and formulas ("n3.v, r1.i*2"); empty: the model's sensors and
-// outputs, or every variable where it has none or `all` is set. A plain variable has its own unit.
-std::vector<OutputColumn> chosen_columns(const EquationSystem& system, const std::string& list, bool all);
+// outputs, or every variable where it has none or `all` is set. A plain variable has its own unit. Faults are
+// those of `--outputs` of the command.
+std::vector<OutputColumn> chosen_columns(std::string_view command, const EquationSystem& system,
+                                         const std::string& list, bool all);
 
-// Throws ModelError where the reference cannot be read or has a column, a unit or a time that the run will
-// not have: told before a long run, not after it.
+// For `tellegen simulate`. Throws ModelError where the reference cannot be read or has a column, a unit or a
+// time that the run will not have: told before a long run, not after it.
 Trajectory read_reference(const std::string& file, const std::vector<OutputColumn>& columns,
                           const SimulationOptions& options);
 

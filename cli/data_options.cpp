@@ -9,8 +9,8 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "tellegen/data/time_text.h"
-#include "tellegen/estimate/choice.h"
 #include "tellegen/model/csv_header.h"
+#include "tellegen/records/choice.h"
 
 namespace tellegen {
 namespace {

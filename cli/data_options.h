@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "tellegen/estimate/data_file.h"
-#include "tellegen/estimate/frequency_response.h"
-#include "tellegen/estimate/record.h"
+#include "tellegen/calibrate/frequency_response.h"
+#include "tellegen/records/data_file.h"
+#include "tellegen/records/record.h"
 
 namespace tellegen {
 

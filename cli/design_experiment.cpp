@@ -10,13 +10,14 @@
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/study_options.h"
-#include "cli/text.h"
-#include "tellegen/estimate/choice.h"
-#include "tellegen/estimate/record.h"
 #include "tellegen/identify/experiment.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/rewrite.h"
+#include "tellegen/model/units.h"
+#include "tellegen/records/choice.h"
+#include "tellegen/records/record.h"
+#include "tellegen/report/text.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/table.h"
 
@@ -86,14 +87,15 @@ void print(const ExperimentReport& report) {
   for (std::size_t k = 0; k < r.best.numbers.size(); ++k) {
     const ModelParameter& p = report.variable(k);
     const ModelDesign::Variable& v = report.model.experiment->variables[k];
-    variables.rows.push_back({p.name, p.unit, told(r.before.numbers[k], p.unit),
-                              told(r.best.numbers[k], p.unit), told(v.lower, p.unit), told(v.upper, p.unit)});
+    variables.rows.push_back({p.name, p.unit, text_in_unit(r.before.numbers[k], p.unit),
+                              text_in_unit(r.best.numbers[k], p.unit), text_in_unit(v.lower, p.unit),
+                              text_in_unit(v.upper, p.unit)});
   }
   fmt::print("{}\n", to_text(variables));
   TextTable parameters{{"parameter", "unit", "value", "deviation before", "best"}, {}};
   for (std::size_t k = 0; k < report.options.parameters.size(); ++k) {
     const ModelParameter& p = report.parameter(k);
-    parameters.rows.push_back({p.name, p.unit, told(p.number, p.unit),
+    parameters.rows.push_back({p.name, p.unit, text_in_unit(p.number, p.unit),
                                r.before.failure.empty() ? per_cent(r.before.relative[k]) : "no run",
                                per_cent(r.best.relative[k])});
   }

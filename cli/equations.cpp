@@ -8,11 +8,12 @@
 #include "cli/commands.h"
 #include "cli/inspect.h"
 #include "cli/model_file.h"
-#include "cli/text.h"
 #include "tellegen/equations/equation_text.h"
 #include "tellegen/equations/formulation.h"
 #include "tellegen/equations/sensitivity_graph.h"
+#include "tellegen/model/mechanism_trees.h"
 #include "tellegen/program/compile.h"
+#include "tellegen/report/text.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
@@ -30,21 +31,36 @@ struct EquationsRequest {
 struct Shown {
   EquationPage page;
   Names branches, chords, sensitivity_branches;
+  std::string mechanism;  // coordinates, and what closes circuits; empty: the model has none
   std::vector<MethodCost> costs;
 };
 
-Shown derive(const EquationsRequest& request, const Model& model) {
+// The names of a tree that are no joints of a mechanism: edges of the graph.
+Names edges_in(const Names& tree, const Model& model) {
+  Names edges;
+  for (const std::string& name : tree) {
+    const auto found = model.component_by_name.find(name);
+    if (found == model.component_by_name.end() ||
+        !model.kinds[model.components[found->second].kind].name.starts_with("multibody."))
+      edges.push_back(name);
+  }
+  return edges;
+}
+
+Shown derive(const EquationsRequest& request, const Model& model, const MechanismTrees& trees) {
   const Names parameters = split_list(request.sensitivity);
   Shown shown;
+  shown.mechanism = mechanism_of(model);
   if (request.form == "minimal") {
     shown.page = minimal_page(parameters.empty() ? model : with_sensitivities(model, parameters));
     return shown;
   }
   FormulationOptions options;
   options.form = request.form == "tableau" ? SymbolicForm::tableau : SymbolicForm::branch_chord;
-  options.tree = split_list(request.tree);
+  options.tree = edges_in(trees.system, model);
   options.parameters = parameters;
-  options.sensitivity_tree = split_list(request.sensitivity_tree);
+  options.differentiated = trees.differentiated;
+  options.sensitivity_tree = edges_in(trees.sensitivities, model);
   const Formulation found = formulate(model, options);
   shown.page = page_of(found.symbolic, found.equations, request.form.empty() ? "branch-chord" : request.form);
   shown.branches = edge_names(model, found.system.graph, found.tree.branches);
@@ -63,8 +79,8 @@ std::string cost_table(const std::vector<MethodCost>& costs) {
   for (const MethodCost& row : costs) {
     text += fmt::format("{:<24}", row.method);
     for (const Cost* cost : {&row.before, &row.after})
-      text += fmt::format("{:>8}{:>8}{:>8}{:>8}{}", cost->functions, cost->additions, cost->multiplications,
-                          cost->assignments, cost == &row.before ? "   " : "\n");
+      text += fmt::format(" {:>7} {:>7} {:>7} {:>7}{}", cost->functions, cost->additions,
+                          cost->multiplications, cost->assignments, cost == &row.before ? "   " : "\n");
   }
   return text;
 }
@@ -79,6 +95,7 @@ void print_text(const EquationsRequest& request, const Model& model, const Shown
     line("tree", comma_list(shown.branches));
     line("cotree", comma_list(shown.chords));
   }
+  if (!shown.mechanism.empty()) line("mechanism", shown.mechanism);
   if (!request.sensitivity.empty()) {
     line("sensitivity", "to " + comma_list(split_list(request.sensitivity)));
     if (!shown.sensitivity_branches.empty()) line("its tree", comma_list(shown.sensitivity_branches));
@@ -115,6 +132,7 @@ Json to_json(const EquationsRequest& request, const Model& model, const Shown& s
   Json json{{"model", model.name}, {"file", request.file}, {"form", shown.page.form}};
   if (!shown.branches.empty() || !shown.chords.empty())
     json["tree"] = {{"branches", shown.branches}, {"chords", shown.chords}};
+  if (!shown.mechanism.empty()) json["mechanism"] = shown.mechanism;
   if (!request.sensitivity.empty()) {
     json["sensitivity"] = {{"parameters", split_list(request.sensitivity)}};
     if (!shown.sensitivity_branches.empty()) json["sensitivity"]["tree"] = shown.sensitivity_branches;
@@ -160,8 +178,11 @@ void equations(const EquationsRequest& request) {
   ReadOptions reading;
   for (const std::string& text : request.set)
     reading.overrides.push_back(read_assignment({tellegen_equations, "--set"}, text));
-  const Model model = read_model_file(request.file, reading);
-  const Shown shown = derive(request, model);
+  Model model = read_model_file(request.file, reading);
+  MechanismTrees trees{split_list(request.tree), split_list(request.sensitivity_tree)};
+  if (!model.mechanism.empty() && !(trees.system.empty() && trees.sensitivities.empty()))
+    model = read_model(request.file, reading, trees);
+  const Shown shown = derive(request, model, trees);
   if (request.json)
     fmt::print("{}", json_text(to_json(request, model, shown)));
   else if (request.format == "latex")
@@ -179,13 +200,15 @@ void add_equations(CLI::App& command) {
   command.add_option("FILE", request->file, "model file or SPICE netlist")->required();
   command.add_option("--form", request->form, "tableau, branch-chord (default) or minimal")
       ->type_name("FORM");
-  command.add_option("--tree", request->tree, "edges of the tree: --tree e1,c1; one is chosen otherwise")
+  command
+      .add_option("--tree", request->tree,
+                  "edges of the tree, and joints of a mechanism: --tree e1,c1; one is chosen otherwise")
       ->type_name("EDGES");
   command.add_option("--sensitivity", request->sensitivity, "parameters to differentiate by: R1,c1.C")
       ->type_name("PARAMETERS");
   command
       .add_option("--sensitivity-tree", request->sensitivity_tree,
-                  "edges of the sensitivity graph's tree; the system's otherwise")
+                  "the same of the sensitivity graph; the system's tree otherwise")
       ->type_name("EDGES");
   command.add_option("--format", request->format, "text (default), latex or c")->type_name("FORMAT");
   command.add_option("--set", request->set, "replace a parameter: --set R1=2ohm; once for each")

@@ -14,16 +14,17 @@
 #include "cli/model_file.h"
 #include "cli/progress.h"
 #include "cli/realtime.h"
-#include "cli/study_options.h"
-#include "cli/text.h"
 #include "cli/twin_report.h"
-#include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/estimate.h"
 #include "tellegen/estimate/estimate_stream.h"
 #include "tellegen/estimate/estimate_table.h"
 #include "tellegen/estimate/filter.h"
 #include "tellegen/estimate/sensor_faults.h"
 #include "tellegen/model/document.h"
+#include "tellegen/model/units.h"
+#include "tellegen/records/choice.h"
+#include "tellegen/report/run_report.h"
+#include "tellegen/report/text.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/table.h"
 #include "tellegen/service/live_twin.h"
@@ -479,11 +480,12 @@ void estimate_command(const EstimateRequest& request) {
   if (!request.report.report.empty()) {
     TwinReportRequest report = request.report;
     report.report = target(report.report).string();
-    report.settings = {{"model file", request.file},         {"data", comma_list(request.source.files)},
-                       {"columns", request.source.columns},  {"window", request.window},
-                       {"estimator", e.estimator},           {"rows", record.rows_text()},
-                       {"replaced", comma_list(request.set)}};
-    write_twin_report(tellegen_estimate, report, model, estimate_part(model, record, e, report));
+    const Settings settings{{"model file", request.file},         {"data", comma_list(request.source.files)},
+                            {"columns", request.source.columns},  {"window", request.window},
+                            {"estimator", e.estimator},           {"rows", record.rows_text()},
+                            {"replaced", comma_list(request.set)}};
+    write_twin_report(tellegen_estimate, report, model,
+                      estimate_part(model, record, e, report.of_estimate(settings)));
   }
   tell(request, model, record, e, request.output.empty() ? "" : target(request.output).string());
 }

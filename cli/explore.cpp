@@ -15,9 +15,9 @@
 #include "cli/exported_model.h"
 #include "cli/progress.h"
 #include "cli/study_report.h"
-#include "cli/text.h"
 #include "cli/twin_report.h"
 #include "tellegen/deploy/exploration.h"
+#include "tellegen/report/text.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/chart.h"
 #include "tellegen/results/figure.h"
@@ -28,7 +28,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct ExploreRequest : ExportedModelRequest {
-  std::string multipliers, adders, dividers, latency, bits, coarser, output, plot, json, search;
+  std::string core, multipliers, adders, dividers, latency, bits, coarser, output, plot, json, search;
   DesignLimits limits = no_limits();
   double largest = 20'000;
   SearchOptions options;
@@ -78,6 +78,14 @@ DesignRanges ranges_of(const ExploreRequest& r) {
   read("--latency", r.latency, 1, 8, ranges.latency);
   read("--bits", r.bits, least_word, longest_word, ranges.bits);
   read("--coarser", r.coarser, 0, least_word - 1, ranges.coarser);
+  if (r.core.empty()) return ranges;
+  std::vector<std::string> known;
+  for (const BackEnd& b : back_ends()) known.emplace_back(b.name);
+  ranges.back_end.clear();
+  for (const std::string& name : split_list(r.core)) {
+    check_choice({tellegen_explore, "--core"}, name, known);
+    ranges.back_end.push_back(static_cast<int>(std::find(known.begin(), known.end(), name) - known.begin()));
+  }
   return ranges;
 }
 
@@ -199,12 +207,9 @@ std::string csv(const ExploreReport& r) {
       "back_end,multipliers,adders,dividers,latency,bits,table_bits,cycles,time_s,luts,flipflops,dsps,"
       "ram_blocks,error,overflows,front,options\n";
   std::set<std::string> on_front;
-  const auto id = [](const DesignValue& v) {
-    return fmt::format("{} {}", v.point.back_end, export_options(v.point));
-  };
-  for (const DesignValue& v : r.front) on_front.insert(id(v));
+  for (const DesignValue& v : r.front) on_front.insert(export_options(v.point));
   for (const auto& [genes, v] : r.space.values()) {
-    const bool front = on_front.contains(id(v));
+    const bool front = on_front.contains(export_options(v.point));
     text +=
         fmt::format("{},{},{},{},{},{},{},{},{:.6g},{:.0f},{:.0f},{},{},{:.6g},{},{},{}\n",
                     back_ends()[v.point.back_end].name, v.point.units.multipliers, v.point.units.adders,
@@ -341,7 +346,7 @@ void explore(const ExploreRequest& request) {
   const std::vector<Expr> external = take_inputs_out(tellegen_explore, request, model);
   const SimulationOptions options = exported_step_options(tellegen_explore, request, model);
   const EquationSystem system = build_system(model);
-  Simulation simulation(system, options, chosen_columns(system, request.outputs, false));
+  Simulation simulation(system, options, chosen_columns(tellegen_explore, system, request.outputs, false));
   const HardwareProblem problem = hardware_problem(model, simulation, external);
   DesignSpace space(problem, ranges);
   ExploreReport report{model, request, space, false, {}, {}, {}, {}, {}};
@@ -402,6 +407,7 @@ void add_explore(CLI::App& command) {
                     fmt::format("{}: 1:8 or 1,2,4; {} if not given", what, fmt::join(values, ",")))
         ->type_name("COUNTS");
   };
+  command.add_option("--core", r.core, "units, microcode; both if not given")->type_name("LIST");
   range("--multipliers", r.multipliers, "multipliers", usual.multipliers);
   range("--adders", r.adders, "adders", usual.adders);
   range("--dividers", r.dividers, "units for quotients and square roots", usual.dividers);

@@ -13,7 +13,8 @@ namespace tellegen {
 
 void add_exported_model_options(CLI::App& command, ExportedModelRequest& r) {
   command.add_option("FILE", r.file, "model file or SPICE netlist")->required();
-  command.add_option("--method", r.method, "bdf1, bdf2, bdf3, tr, trnp or rk4; the model's if not given")
+  command
+      .add_option("--method", r.method, "bdf1, bdf2, bdf3, tr, trnp, rk4 or exact; the model's if not given")
       ->type_name("NAME");
   command.add_option("--step", r.step, "length of a step; the model's if not given")->type_name("TIME");
   command
@@ -63,7 +64,11 @@ SimulationOptions exported_step_options(std::string_view command, const Exported
                         fmt::format("method '{}' chooses its steps while it runs", options.method),
                         {"give --step, and --method where bdf2 is not right"});
   options.compile = false;
-  options.restarts = options.straight_line = true;
+  // Parameters can be set where the step is made of the components' numbers. The minimal form has numbers of
+  // its own, which are those of `simulate` to the bit where nothing is kept for others.
+  options.restarts =
+      traits_of(options.method).formula != MethodTraits::Formula::none && options.form != "minimal";
+  options.straight_line = true;
   options.sample = 0.0;  // a row every step
   options.external = split_list(request.inputs);
   add_stop_watch(model, options);

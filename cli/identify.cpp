@@ -1,5 +1,6 @@
 // tellegen identify: a model and a record in; the model's numbers out, with no starting values.
 #include "tellegen/identify/identify.h"
+#include "tellegen/model/units.h"
 
 #include <fmt/format.h>
 
@@ -14,17 +15,16 @@
 #include "cli/commands.h"
 #include "cli/data_options.h"
 #include "cli/known_first.h"
-#include "cli/stage_result.h"
 #include "cli/study_options.h"
-#include "cli/text.h"
 #include "cli/twin_report.h"
-#include "tellegen/estimate/choice.h"
-#include "tellegen/estimate/estimate_table.h"
 #include "tellegen/estimate/suspicion.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/rewrite.h"
+#include "tellegen/records/choice.h"
+#include "tellegen/report/stage_report.h"
+#include "tellegen/report/text.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/table.h"
 
@@ -92,7 +92,8 @@ struct IdentifyReport {
         const CalibratedParameter& p = stage().parameters[k];
         if (p.coordinate == ModelUnknown::Coordinate::logarithm && p.deviation > known * std::abs(p.after))
           words.push_back(fmt::format("{}: {} with a standard deviation of {:.0f} %", name(k),
-                                      told(p.after, unit(k)), 100.0 * p.deviation / std::abs(p.after)));
+                                      text_in_unit(p.after, unit(k)),
+                                      100.0 * p.deviation / std::abs(p.after)));
       }
     return words;
   }
@@ -143,8 +144,8 @@ void print_search(const IdentifyReport& report) {
   fmt::print("\n");
   TextTable table{{"parameter", "unit", "from the relations"}, {}};
   for (std::size_t k = 0; k < found.parameters.size(); ++k)
-    table.rows.push_back(
-        {report.name(k), report.unit(k), told(found.search.starts.front().numbers[k], report.unit(k))});
+    table.rows.push_back({report.name(k), report.unit(k),
+                          text_in_unit(found.search.starts.front().numbers[k], report.unit(k))});
   fmt::print("{}\n", to_text(table));
 }
 
@@ -167,10 +168,12 @@ TextTable profile_table(const IdentifyReport& report) {
   for (std::size_t k = 0; k < found.profile.size(); ++k) {
     const ProfileInterval& p = found.profile[k];
     const CalibratedParameter& c = report.stage().parameters[k];
-    const auto end = [&](double v) { return std::isnan(v) ? std::string("open") : told(v, report.unit(k)); };
+    const auto end = [&](double v) {
+      return std::isnan(v) ? std::string("open") : text_in_unit(v, report.unit(k));
+    };
     table.rows.push_back({report.name(k), report.unit(k), end(p.low), end(p.high),
-                          told(c.after - 1.96 * c.deviation, report.unit(k)),
-                          told(c.after + 1.96 * c.deviation, report.unit(k))});
+                          text_in_unit(c.after - 1.96 * c.deviation, report.unit(k)),
+                          text_in_unit(c.after + 1.96 * c.deviation, report.unit(k))});
   }
   return table;
 }
@@ -185,15 +188,17 @@ void write_report(IdentifyReport& report, const IdentifyOptions& options) {
   if (request.report.report.empty() || !report.good()) return;
   TwinReportRequest page = request.report;
   if (page.title.empty()) page.title = fmt::format("Identification: {}", report.model.name);
-  page.settings = {{"model file", request.file},
-                   {"data", comma_list(request.source.files)},
-                   {"other records", comma_list(request.source.more)},
-                   {"columns", request.source.columns},
-                   {"rows", report.record.rows_text()},
-                   {"robust beyond", request.robust > 0.0 ? fmt::format("{:g} sd", request.robust) : ""},
-                   {"integration", report.stage().method},
-                   {"replaced", comma_list(request.set)}};
-  PagePart part = calibration_part(report.record, report.found.fit, page, options.fit.integration);
+  const Settings settings{
+      {"model file", request.file},
+      {"data", comma_list(request.source.files)},
+      {"other records", comma_list(request.source.more)},
+      {"columns", request.source.columns},
+      {"rows", report.record.rows_text()},
+      {"robust beyond", request.robust > 0.0 ? fmt::format("{:g} sd", request.robust) : ""},
+      {"integration", report.stage().method},
+      {"replaced", comma_list(request.set)}};
+  PagePart part = calibration_part(report.record, report.found.fit, page.of_calibration(settings),
+                                   options.fit.integration);
   std::string search = paragraph("No starting values: the search gives them.");
   for (const std::string& line : search_lines(report.found)) search += paragraph(line);
   for (const std::string& line : noise_lines(report)) search += paragraph(line);
@@ -398,7 +403,7 @@ void identify_command(const IdentifyRequest& request) {
     fmt::print("\n\n");
     for (const std::string& remark : record.remarks) fmt::print("{}\n", remark);
     print_search(report);
-    print_stage_result(model, report.stage());
+    fmt::print("{}", stage_text(model, report.stage()));
     print_rest(report);
     for (const std::string& file : report.written) fmt::print("wrote {}\n", file);
   }

@@ -69,6 +69,12 @@ Names edge_names(const Model& model, const LinearGraph& graph, const std::vector
   return names;
 }
 
+std::string mechanism_of(const Model& model) {
+  for (const Kind& kind : model.kinds)
+    if (kind.name == "multibody.mechanism") return kind.summary;
+  return {};
+}
+
 Inspection inspect(const Model& model) {
   const EquationSystem system = checked_system(model);
   Inspection found;
@@ -80,8 +86,7 @@ Inspection inspect(const Model& model) {
   for (std::size_t d = 0; d < used.size(); ++d)
     if (used[d]) found.domains.push_back(model.domains[d].name);
   for (const Component& component : model.components) ++found.kinds[model.kinds[component.kind].name];
-  for (const Kind& kind : model.kinds)
-    if (kind.name == "multibody.mechanism") found.mechanism = kind.summary;
+  found.mechanism = mechanism_of(model);
   found.components = static_cast<std::int64_t>(model.components.size());
   for (const ModelOutput& output : model.outputs)
     found.outputs.push_back(output.unit.empty() ? output.name

@@ -38,6 +38,9 @@ struct Inspection {
 // initial values; SimulationError where there is no consistent start. Near-linear in the model's size.
 Inspection inspect(const Model& model);
 
+// What was chosen for the mechanism, in words; empty: there is none.
+std::string mechanism_of(const Model& model);
+
 Names edge_names(const Model& model, const LinearGraph& graph, const std::vector<EdgeIndex>& edges);
 
 }  // namespace tellegen

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tellegen/estimate/estimability.h"
+#include "tellegen/identifiability/estimability.h"
 
 namespace tellegen {
 

@@ -7,12 +7,12 @@
 
 #include "cli/commands.h"
 #include "cli/kind_check.h"
-#include "cli/text.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/kind_text.h"
 #include "tellegen/model/own_kinds.h"
 #include "tellegen/model/read.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/report/text.h"
 #include "tellegen/results/table.h"
 #include "tellegen/symbolic/nearest.h"
 

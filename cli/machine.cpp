@@ -7,11 +7,21 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/machine_report.h"
+#include "cli/study_report.h"
+#include "tellegen/report/machine_report.h"
+#include "tellegen/report/text.h"
 #include "tellegen/results/atomic_file.h"
 
 namespace tellegen {
 namespace {
+
+// The command line as it was typed.
+struct MachineRequest : MachinePointOptions {
+  std::string file, inductances, torque, open_circuit, flux_map, picture;
+  std::vector<std::string> set;
+  bool json = false;
+  StudyReportRequest report;
+};
 
 constexpr std::string_view phase_names[] = {"a", "b", "c", "f"};
 
@@ -117,6 +127,23 @@ std::vector<std::vector<double>> write_flux_map(const StaticStudy& study, const 
   return rows;
 }
 
+// Throws ModelError (T402).
+void write_report(const StaticStudy& study, const MachineRequest& request, const MachineFindings& found) {
+  PagePart part = machine_part(study, request, found, request.report.title,
+                               {{"model file", request.file},
+                                {"points of an electrical turn", std::to_string(request.angles)},
+                                {"speed", request.speed},
+                                {"replaced", comma_list(request.set)}});
+  Page page;
+  page.title = part.title;
+  page.parts = {std::move(part)};
+  try {
+    write_file(request.report.report, to_html(page));
+  } catch (const std::runtime_error& error) {
+    throw not_written(tellegen_machine, error);
+  }
+}
+
 void run_machine(const MachineRequest& request) {
   for (const auto& [option, file] :
        {std::pair{"--inductances", &request.inductances}, std::pair{"--torque", &request.torque},
@@ -140,7 +167,7 @@ void run_machine(const MachineRequest& request) {
   if (!request.inductances.empty()) write_inductances(study, request);
   if (!request.flux_map.empty()) found.map_rows = write_flux_map(study, request);
   if (!request.picture.empty()) write_file(request.picture, found.section.svg);
-  if (!request.report.report.empty()) write_machine_report(study, request, found);
+  if (!request.report.report.empty()) write_report(study, request, found);
   if (request.json)
     fmt::print("{}\n", machine_json(request, found).dump(2));
   else

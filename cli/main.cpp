@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "cli/mpi_ranks.h"
 #include "cli/program.h"
-#include "cli/ranks.h"
 
 namespace tellegen {
 namespace {
@@ -40,8 +40,9 @@ constexpr Command commands[] = {
     {"convert", "write the model file that a SPICE netlist, a [stack] or a [machine] stands for",
      add_convert},
     {"library", "list the kinds there are, or show one with its equations", add_library},
-    {"completion", "print what bash, zsh or fish needs to complete commands and options", add_completion},
-    {"manual", "print a page for man: tellegen manual --command simulate | man -l -", add_manual},
+    {"completion", "print what bash, zsh or fish needs to complete commands and options", add_completion,
+     true},
+    {"manual", "print a page for man: tellegen manual --command simulate | man -l -", add_manual, true},
     {"benchmark", "measure speed and error against published results and other programs", [](CLI::App&) {}},
 };
 

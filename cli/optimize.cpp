@@ -1,5 +1,6 @@
 // tellegen optimize: the [design] of a model, carried out.
 #include "tellegen/optimize/optimize.h"
+#include "tellegen/model/units.h"
 
 #include <fmt/format.h>
 
@@ -15,12 +16,12 @@
 #include "cli/progress.h"
 #include "cli/study_options.h"
 #include "cli/study_report.h"
-#include "cli/text.h"
 #include "cli/twin_report.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/rewrite.h"
+#include "tellegen/report/text.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/chart.h"
 #include "tellegen/results/surface.h"
@@ -72,10 +73,10 @@ TextTable variable_table(const OptimizeReport& report) {
   TextTable table{{"variable", "unit", "before", "after", "lowest", "highest", "at"}, {}};
   for (std::size_t k = 0; k < report.problem.variable_count(); ++k) {
     const ModelParameter& p = report.problem.study().parameter(k);
-    table.rows.push_back({p.name, p.unit, told(report.result.before.numbers[k], p.unit),
-                          told(report.result.best.best.numbers[k], p.unit),
-                          told(report.problem.lower(k), p.unit), told(report.problem.upper(k), p.unit),
-                          bound_of(report, k)});
+    table.rows.push_back({p.name, p.unit, text_in_unit(report.result.before.numbers[k], p.unit),
+                          text_in_unit(report.result.best.best.numbers[k], p.unit),
+                          text_in_unit(report.problem.lower(k), p.unit),
+                          text_in_unit(report.problem.upper(k), p.unit), bound_of(report, k)});
   }
   return table;
 }
@@ -119,9 +120,9 @@ TextTable front_table(const OptimizeReport& report) {
   for (const StartResult& point : report.front) {
     auto& row = table.rows.emplace_back();
     for (std::size_t g = 0; g < 2; ++g)
-      row.push_back(told(point.best.objectives[g], study.objective(g).unit));
+      row.push_back(text_in_unit(point.best.objectives[g], study.objective(g).unit));
     for (std::size_t k = 0; k < study.parameter_count(); ++k)
-      row.push_back(told(point.best.numbers[k], study.parameter(k).unit));
+      row.push_back(text_in_unit(point.best.numbers[k], study.parameter(k).unit));
   }
   return table;
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -83,41 +84,68 @@ int finished() {
   return 1;
 }
 
-}  // namespace
-
-int run_program(std::span<const Command> commands, int count, char** arguments) {
-  std::vector<char*> words = take_library(count, arguments);
-  count = static_cast<int>(words.size()) - 1;
-  arguments = words.data();
-  CLI::App app{"Tellegen: simulation of physical systems by their linear graph", "tellegen"};
-  app.set_version_flag("--version", "tellegen " TELLEGEN_VERSION);
-  app.get_formatter()->column_width(34);
+// The program with the options of all commands, or of one.
+std::unique_ptr<CLI::App> make_app(std::span<const Command> commands, std::string_view one = "") {
+  auto app = std::make_unique<CLI::App>("Tellegen: simulation of physical systems by their linear graph",
+                                        "tellegen");
+  app->set_version_flag("--version", "tellegen " TELLEGEN_VERSION);
+  app->get_formatter()->column_width(34);
   for (const auto& [label, said] : {std::pair{"OPTIONS", "options"},
                                     {"SUBCOMMAND", "COMMAND"},
 
                                     {"Positionals", "Arguments"},
                                     {"REQUIRED", ""},
                                     {"TEXT", ""}})
-    app.get_formatter()->label(label, said);
-  app.footer(
+    app->get_formatter()->label(label, said);
+  app->footer(
       "tellegen COMMAND --help shows what a command takes.\n"
       "Quantities carry units: 1ms, \"30.47 mK/W\"; a bare number is SI.\n"
       "Exit code: 0 done, 1 the study failed, 2 the input was wrong.\n");
-  std::string library;  // for the help; take_library() has read it
-  app.add_option("--library", library,
-                 "a folder of kinds of one's own, beside the library; also $TELLEGEN_LIBRARY")
+  app->add_option("--library",  // for the help; take_library() has read it
+                  "a folder of kinds of one's own, beside the library; also $TELLEGEN_LIBRARY")
       ->type_name("FOLDER");
-  for (const Command& command : commands)
-    command.add(*app.add_subcommand(command.name, command.summary)->group("Commands"));
-  if (count == 1) return fail(2, app.help());
+  for (const Command& command : commands) {
+    CLI::App& added = *app->add_subcommand(command.name, command.summary)->group("Commands");
+    if (one.empty() || one == command.name) command.add(added);
+  }
+  return app;
+}
+
+// Of a command line that cannot be read: what was meant may be an option of another command.
+ModelError fault_of(std::span<const Command> commands, int count, char** arguments) {
+  const auto app = make_app(commands);
   try {
-    app.parse(count, arguments);
+    app->parse(count, arguments);
+  } catch (const CLI::ParseError& error) {
+    return parse_fault(*app, error);
+  }
+  throw std::logic_error("a command line was read the second time only");
+}
+
+// Adding the options of all commands takes longer than a small run.
+std::string_view only_command(std::span<const Command> commands, int count, char** arguments) {
+  const std::string_view word = count > 1 ? arguments[1] : "";
+  for (const Command& command : commands)
+    if (word == command.name && !command.about_all) return word;
+  return "";
+}
+
+}  // namespace
+
+int run_program(std::span<const Command> commands, int count, char** arguments) {
+  std::vector<char*> words = take_library(count, arguments);
+  count = static_cast<int>(words.size()) - 1;
+  arguments = words.data();
+  const auto app = make_app(commands, only_command(commands, count, arguments));
+  if (count == 1) return fail(2, app->help());
+  try {
+    app->parse(count, arguments);
     return finished();
   } catch (const CLI::Success& asked) {  // --help, --version
-    app.exit(asked);
+    app->exit(asked);
     return finished();
-  } catch (const CLI::ParseError& error) {
-    const ModelError fault = parse_fault(app, error);
+  } catch (const CLI::ParseError&) {
+    const ModelError fault = fault_of(commands, count, arguments);
     write_json_faults(fault, count, arguments);
     return fail(2, fault.what());
   } catch (const StudyError& error) {

@@ -10,6 +10,7 @@ namespace tellegen {
 struct Command {
   const char *name, *summary;
   void (*add)(CLI::App& command);
+  bool about_all = false;  // it looks at the options of all commands
 };
 
 // Reads the command line, runs the command it names, and prints what is wrong. Returns the exit code.

@@ -14,11 +14,11 @@
 #include "cli/progress.h"
 #include "cli/study_options.h"
 #include "cli/study_report.h"
-#include "cli/text.h"
 #include "cli/twin_report.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
+#include "tellegen/report/text.h"
 #include "tellegen/results/chart.h"
 #include "tellegen/results/table.h"
 
@@ -107,7 +107,7 @@ TextTable ranking_table(const Study& study, const Ranked& ranked, std::size_t ob
                   {}};
   for (const Importance& i : ranked.ranking[objective]) {
     const ModelParameter& p = study.parameter(i.parameter);
-    table.rows.push_back({p.name, told(p.number, p.unit), p.unit,
+    table.rows.push_back({p.name, text_in_unit(p.number, p.unit), p.unit,
                           brief_number(in_units(i.derivative, o.unit, p.unit) + 0.0, 6),
                           derivative_unit(o.unit, p.unit), brief_number(i.score + 0.0, 4)});
   }
@@ -119,8 +119,8 @@ TextTable points_table(const Ranking& ranking, std::size_t objective) {
   TextTable table{{"parameter"}, {}};
   const std::string& unit = ranking.points.unit;
   for (const Ranked& r : ranking.ranked)
-    table.header.push_back(
-        fmt::format("{} = {}{}{}", ranking.points.name, told(*r.point, unit), unit.empty() ? "" : " ", unit));
+    table.header.push_back(fmt::format("{} = {}{}{}", ranking.points.name, text_in_unit(*r.point, unit),
+                                       unit.empty() ? "" : " ", unit));
   for (const Importance& first : ranking.ranked.front().ranking[objective]) {
     auto& row = table.rows.emplace_back(std::vector<std::string>{ranking.parameters[first.parameter]});
     for (const Ranked& r : ranking.ranked)
@@ -141,7 +141,7 @@ void print(const Ranking& ranking, const Model& model) {
     if (swept)
       fmt::print("\nscores of {}\n{}", objective.name, to_text(points_table(ranking, o)));
     else
-      fmt::print("\n{} = {}{}\n{}", objective.name, told(first.at.values[o], objective.unit),
+      fmt::print("\n{} = {}{}\n{}", objective.name, text_in_unit(first.at.values[o], objective.unit),
                  told_unit(objective.unit), to_text(ranking_table(ranking.studies.front(), first, o)));
   }
   if (!ranking.notes.empty()) fmt::print("\n");
@@ -232,10 +232,11 @@ PagePart part_of(const Ranking& ranking, const Model& model, const RankRequest& 
   for (std::size_t o = 0; o < ranking.objectives.size(); ++o) {
     const ModelObjective& objective = ranking.studies.front().objective(o);
     const bool swept = ranking.points.parameter >= 0;
-    const std::string heading = swept ? objective.name
-                                      : fmt::format("{} = {}{}", objective.name,
-                                                    told(ranking.ranked.front().at.values[o], objective.unit),
-                                                    told_unit(objective.unit));
+    const std::string heading =
+        swept ? objective.name
+              : fmt::format("{} = {}{}", objective.name,
+                            text_in_unit(ranking.ranked.front().at.values[o], objective.unit),
+                            told_unit(objective.unit));
     const TextTable table =
         swept ? points_table(ranking, o) : ranking_table(ranking.studies.front(), ranking.ranked.front(), o);
     part.html += subsection(heading, side_by_side({table_html(table, swept ? "Scores" : ""),
@@ -280,7 +281,7 @@ void rank(const RankRequest& request) {
     if (!ranked.at.failure.empty())
       throw StudyError(request.file, ranked.point
                                          ? fmt::format("at {} = {}{}: {}", ranking.points.name,
-                                                       told(*ranked.point, ranking.points.unit),
+                                                       text_in_unit(*ranked.point, ranking.points.unit),
                                                        told_unit(ranking.points.unit), ranked.at.failure)
                                          : ranked.at.failure);
     for (std::size_t o = 0; o < ranking.objectives.size(); ++o) {

@@ -10,8 +10,8 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/model_file.h"
-#include "cli/text.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/report/text.h"
 
 namespace tellegen {
 namespace {
@@ -31,16 +31,6 @@ std::string output_list(const Simulation& simulation) {
   std::vector<std::string> list;
   for (const OutputColumn& column : simulation.outputs()) list.push_back(with_unit(column.name, column.unit));
   return comma_list(list);
-}
-
-nlohmann::ordered_json to_json(const DurationHistogram& histogram) {
-  nlohmann::ordered_json json{{"median", histogram.quantile(0.5)},
-                              {"p9999", histogram.quantile(0.9999)},
-                              {"worst", histogram.longest()},
-                              {"histogram", nlohmann::ordered_json::array()}};
-  for (const auto& bin : histogram.bins())
-    json["histogram"].push_back({{"to", bin.to}, {"count", bin.count}});
-  return json;
 }
 
 }  // namespace
@@ -161,26 +151,6 @@ std::string too_many_missed(const RealtimeRequest& request, const RealtimeReport
   if (!request.max_miss || report.missed <= *request.max_miss) return {};
   return fmt::format("{} of {} deadlines were missed, and --max-miss allows {}", report.missed,
                      report.periods, *request.max_miss);
-}
-
-nlohmann::ordered_json to_json(const RealtimeReport& report) {
-  const PacketCounts& p = report.packets;
-  nlohmann::ordered_json json{{"period", report.period},
-                              {"periods", report.periods},
-                              {"missed", report.missed},
-                              {"interrupted", report.interrupted},
-                              {"kept_from", report.kept_from},
-                              {"rows_not_written", report.not_written},
-                              {"lateness", to_json(report.lateness)},
-                              {"execution", to_json(report.execution)}};
-  if (report.listened)
-    json["packets_in"] = {
-        {"received", p.received},   {"lost", p.lost},           {"late", p.late},
-        {"duplicate", p.duplicate}, {"malformed", p.malformed}, {"superseded", p.superseded},
-        {"restarts", p.restarts},   {"foreign", p.foreign},     {"foreign_sender", report.foreign_sender},
-        {"held_periods", p.held}};
-  if (report.sent) json["packets_out"] = {{"sent", p.sent}, {"not_sent", p.unsent}};
-  return json;
 }
 
 }  // namespace tellegen

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,7 +66,5 @@ struct StreamSink : RowSink {
 
 // Why the run is no success though it ended: more missed deadlines than allowed. Empty otherwise.
 std::string too_many_missed(const RealtimeRequest& request, const RealtimeReport& report);
-
-nlohmann::ordered_json to_json(const RealtimeReport& report);
 
 }  // namespace tellegen

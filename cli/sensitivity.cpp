@@ -9,11 +9,12 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/study_options.h"
-#include "cli/text.h"
 #include "cli/verify.h"
 #include "tellegen/model/observers.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/model/units.h"
+#include "tellegen/report/text.h"
 #include "tellegen/results/plot.h"
 #include "tellegen/results/table.h"
 #include "tellegen/sensitivity/combined.h"
@@ -211,13 +212,13 @@ void print(const Answer& answer, Model& model) {
   const std::size_t count = answer.parameters.size();
   for (std::size_t k = 0; k < answer.lines.size(); ++k) {
     const Line& line = answer.lines[k];
-    fmt::print("\n{} = {}{}{}\n", line.name, told(line.value, line.unit), line.unit.empty() ? "" : " ",
-               line.unit);
+    fmt::print("\n{} = {}{}{}\n", line.name, text_in_unit(line.value, line.unit),
+               line.unit.empty() ? "" : " ", line.unit);
     TextTable table{{"parameter", "value", "unit", "derivative", "unit", "score"}, {}};
     for (std::size_t p = 0; p < count; ++p) {
       const ModelParameter& of = parameter_of(model, answer.parameters[p]);
       const double score = line.value == 0.0 ? NAN : line.gradient[p] * std::abs(of.number / line.value);
-      table.rows.push_back({of.name, told(of.number, of.unit), of.unit,
+      table.rows.push_back({of.name, text_in_unit(of.number, of.unit), of.unit,
                             brief_number(in_units(line.gradient[p], line.unit, of.unit) + 0.0, 8),
                             derivative_unit(line.unit, of.unit),
                             std::isfinite(score) ? brief_number(score + 0.0, 5) : "-"});

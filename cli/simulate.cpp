@@ -11,15 +11,16 @@
 #include "cli/arguments.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
+#include "cli/inspect.h"
 #include "cli/model_file.h"
 #include "cli/motion.h"
 #include "cli/progress.h"
 #include "cli/realtime.h"
-#include "cli/report.h"
 #include "cli/streamed_run.h"
-#include "cli/text.h"
 #include "tellegen/model/fmu_component.h"
 #include "tellegen/model/reading.h"
+#include "tellegen/report/run_report.h"
+#include "tellegen/report/text.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/plot.h"
 #include "tellegen/simulate/reference.h"
@@ -207,6 +208,25 @@ std::string advice_after(const std::string& method) {
          "; where the solution itself ends there, look at the formulas named";
 }
 
+// Where states decide other joints, they may come to where they no longer do.
+std::string toggle_advice(const Model& model) {
+  const std::string mechanism = mechanism_of(model);
+  const auto states = mechanism.find("states: "), following = mechanism.find("; following from circuits: ");
+  if (states != 0 || following == std::string::npos) return {};
+  const std::string_view all = mechanism;
+  auto others = all.substr(following + 27);
+  others = others.substr(0, others.find(';'));
+  if (all.substr(8).starts_with("none"))
+    return fmt::format(
+        "or the drivers have come to where circuits no longer close, or to a dead point (toggle): look at {}",
+        others);
+  return fmt::format(
+      "or the mechanism has come to a dead point (toggle), where {} no longer decides {}: let a joint of "
+      "these come "
+      "first in the file, so that it is the state",
+      all.substr(8, following - 8), others);
+}
+
 // A balance that does not close is looked at again component by component and over the whole run: who makes
 // or destroys energy?
 void find_culprit(const EquationSystem& system, const std::vector<OutputColumn>& columns, RunReport& report) {
@@ -313,7 +333,7 @@ void simulate(const SimulateRequest& request) {
   add_stop_watch(model, report.options);
   const EquationSystem system = build_system(model);
   report.options.external = external;
-  std::vector<OutputColumn> columns = chosen_columns(system, request.outputs, request.all);
+  std::vector<OutputColumn> columns = chosen_columns(tellegen_simulate, system, request.outputs, request.all);
   std::optional<Trajectory> reference;
   if (!request.compare.empty()) reference = read_reference(request.compare, columns, report.options);
   const Measurement measurement(model, analyses);
@@ -351,7 +371,8 @@ void simulate(const SimulateRequest& request) {
           if (request.tolerance > 0.0) again.simulation.tolerance = request.tolerance;
           add_stop_watch(again, watched);
           const EquationSystem equations = build_system(again);
-          std::vector<OutputColumn> same = chosen_columns(equations, request.outputs, request.all);
+          std::vector<OutputColumn> same =
+              chosen_columns(tellegen_simulate, equations, request.outputs, request.all);
           add_pose_columns(request.motion, again, same);
           use(equations, same);
         };
@@ -389,7 +410,7 @@ void simulate(const SimulateRequest& request) {
   if (!failed) return;
   const auto& kept = report.written;
   throw StudyError(request.file, result.failure,
-                   {advice_after(report.options.method),
+                   {advice_after(report.options.method), toggle_advice(model),
                     kept.empty() ? "" : "what was computed until then: " + joined(kept)});
 }
 

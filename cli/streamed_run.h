@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "cli/report.h"
+#include "tellegen/report/run_report.h"
 #include "tellegen/simulate/simulate.h"
 
 namespace tellegen {

@@ -110,12 +110,6 @@ Model read_study_model(std::string_view command, const StudyRequest& request) {
   return model;
 }
 
-double in_unit(double si, const std::string& unit) { return unit.empty() ? si : units().from_si(si, unit); }
-
-std::string told(double si, const std::string& unit, int digits) {
-  return brief_number(in_unit(si, unit) + 0.0, digits);
-}
-
 void hold_strictly(const StudyRequest& request, const std::vector<std::string>& warnings) {
   if (request.strict && !warnings.empty())
     throw StudyError(request.file, "with --strict a warning is a fault: " + warnings.front(),

@@ -30,10 +30,6 @@ Model read_study_model(std::string_view command, const StudyRequest& request);
 // ModelError where one does not exist or there is none.
 std::vector<std::string> chosen_parameters(std::string_view command, Model& model, const std::string& list);
 
-// A value in a unit, for people; SI where the unit is empty.
-std::string told(double si, const std::string& unit, int digits = 6);
-double in_unit(double si, const std::string& unit);
-
 // With --strict, what a study warns of is a fault. Throws StudyError, once everything is written.
 void hold_strictly(const StudyRequest& request, const std::vector<std::string>& warnings);
 

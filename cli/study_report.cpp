@@ -34,18 +34,6 @@ void check_study_report(std::string_view command, const StudyReportRequest& requ
                         {"this study reads it: choose another name"});
 }
 
-std::string settings_html(const Settings& settings) {
-  HtmlTable table{{"setting", "value"}, {}, "Settings"};
-  for (const auto& [name, value] : settings)
-    if (!value.empty()) table.rows.push_back({name, value});
-  table.rows.push_back({"program", "tellegen " TELLEGEN_VERSION});
-  return to_html(table);
-}
-
-std::string table_html(const TextTable& table, const std::string& caption) {
-  return table.rows.empty() ? "" : to_html(HtmlTable{table.header, table.rows, caption});
-}
-
 void write_study_report(std::string_view command, const StudyReportRequest& request, PagePart network,
                         PagePart part) {
   Page page;

@@ -4,12 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "tellegen/model/model.h"
-#include "tellegen/results/html.h"
-#include "tellegen/results/table.h"
+#include "tellegen/report/page.h"
 
 namespace tellegen {
 
@@ -24,13 +20,6 @@ void add_study_report_options(CLI::App& command, StudyReportRequest& request);
 // for a title without a report.
 void check_study_report(std::string_view command, const StudyReportRequest& request,
                         const std::string& source);
-
-using Settings = std::vector<std::pair<std::string, std::string>>;
-
-// What a page was made with; rows without a value are left out, the program's version comes last.
-std::string settings_html(const Settings& settings);
-
-std::string table_html(const TextTable& table, const std::string& caption = "");
 
 // Writes network and part; throws ModelError (T402).
 void write_study_report(std::string_view command, const StudyReportRequest& request, PagePart network,

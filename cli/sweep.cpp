@@ -12,15 +12,15 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/model_file.h"
+#include "cli/mpi_ranks.h"
 #include "cli/progress.h"
-#include "cli/ranks.h"
 #include "cli/sweep_axes.h"
-#include "cli/sweep_report.h"
 #include "cli/sweep_requirement.h"
-#include "cli/text.h"
 #include "cli/twin_report.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/netlist/netlist.h"
+#include "tellegen/report/sweep_report.h"
+#include "tellegen/report/text.h"
 #include "tellegen/results/atomic_file.h"
 #include "tellegen/results/sample_table.h"
 #include "tellegen/sweep/journal.h"
@@ -256,8 +256,13 @@ std::vector<std::size_t> pending_samples(const SweepPlan& plan, const JournalCon
 void run(const SweepPlan& plan, const std::vector<std::size_t>& pending, Journal& journal, bool watched) {
   ProgressBar bar;
   SampleLoop loop = sample_loop(plan.task, plan.report.samples);
+  std::vector<JournalEntry> done;
   loop.finished = [&](std::size_t k, SampleOutcome outcome) {
-    journal.append({k, std::move(outcome.values), std::move(outcome.status)});
+    done.push_back({k, std::move(outcome.values), std::move(outcome.status)});
+  };
+  loop.all_finished = [&] {
+    journal.append(done);
+    done.clear();
   };
   if (watched) loop.progress = std::ref(bar);
   try {

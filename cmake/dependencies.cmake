@@ -28,22 +28,24 @@ find_library(BTF_LIBRARY btf REQUIRED)
 find_library(AMD_LIBRARY amd REQUIRED)
 tellegen_dependency(klu INCLUDE ${KLU_INCLUDE} LIBRARIES ${KLU_LIBRARY} ${BTF_LIBRARY} ${AMD_LIBRARY})
 
-# Loaded when it is needed (data/hdf5_library.h): its headers, and the name of the library.
-pkg_check_modules(HDF5 REQUIRED hdf5-serial)
-find_library(HDF5_LIBRARY hdf5_serial PATHS ${HDF5_LIBRARY_DIRS} REQUIRED)
-file(REAL_PATH ${HDF5_LIBRARY} HDF5_FILE)
-string(REGEX MATCH "[^/]+\\.so\\.[0-9]+" HDF5_NAME ${HDF5_FILE})
-tellegen_dependency(hdf5 INCLUDE ${HDF5_INCLUDE_DIRS} LIBRARIES ${CMAKE_DL_LIBS})
-target_compile_definitions(dependency_hdf5 INTERFACE TELLEGEN_HDF5_LIBRARY="${HDF5_NAME}")
+# Loaded when it is needed (data/loaded_library.h): its headers, and the name of the library as TELLEGEN_..._LIBRARY.
+function(tellegen_loaded_dependency NAME MODULE LIBRARY)
+  pkg_check_modules(${MODULE} REQUIRED ${MODULE})
+  find_library(${NAME}_FOUND ${LIBRARY} PATHS ${${MODULE}_LIBRARY_DIRS} REQUIRED)
+  file(REAL_PATH ${${NAME}_FOUND} FILE)
+  string(REGEX MATCH "[^/]+\\.so\\.[0-9]+" FILE ${FILE})
+  tellegen_dependency(${NAME} INCLUDE ${${MODULE}_INCLUDE_DIRS} LIBRARIES ${CMAKE_DL_LIBS})
+  string(TOUPPER ${NAME} UPPER)
+  target_compile_definitions(dependency_${NAME} INTERFACE TELLEGEN_${UPPER}_LIBRARY="${FILE}")
+endfunction()
+tellegen_loaded_dependency(hdf5 hdf5-serial hdf5_serial)
+tellegen_loaded_dependency(zip libzip zip)
 
 find_library(ZLIB_LIBRARY z REQUIRED)
 tellegen_dependency(zlib LIBRARIES ${ZLIB_LIBRARY})
 
 pkg_check_modules(PUGIXML REQUIRED IMPORTED_TARGET pugixml)
 tellegen_dependency(pugixml LIBRARIES PkgConfig::PUGIXML)
-
-pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
-tellegen_dependency(zip LIBRARIES PkgConfig::LIBZIP)
 
 pkg_check_modules(NLOPT REQUIRED IMPORTED_TARGET nlopt)
 tellegen_dependency(nlopt LIBRARIES PkgConfig::NLOPT)

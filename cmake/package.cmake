@@ -74,7 +74,7 @@ set(CPACK_PACKAGE_NAME tellegen)
 set(CPACK_PACKAGE_CONTACT "The Tellegen authors <tellegen@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Digital twins of electric powertrains from one linear graph")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS libhdf5-103-1)  # loaded when it is needed, so nobody sees it
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libhdf5-103-1, libzip4")  # loaded when needed, so nobody sees them
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gcc, libc6-dev, gnuplot-nox")  # compiled models, plots
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

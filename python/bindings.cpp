@@ -14,7 +14,6 @@
 #include <memory>
 #include <optional>
 
-#include "cli/model_drawing.h"
 #include "tellegen/deploy/c_export.h"
 #include "tellegen/equations/system.h"
 #include "tellegen/estimate/twin.h"
@@ -22,6 +21,7 @@
 #include "tellegen/identify/identify.h"
 #include "tellegen/model/csv_header.h"
 #include "tellegen/model/units.h"
+#include "tellegen/report/model_drawing.h"
 #include "tellegen/results/figure.h"
 #include "tellegen/sensitivity/interruption.h"
 #include "tellegen/simulate/stop.h"

@@ -9,7 +9,6 @@
 #define TELLEGEN_EXCHANGE_H
 
 enum {
-  FMU_GIVEN = 1 + FMU_STATES + FMU_PARAMETERS + FMU_INPUTS + FMU_DISCRETE + FMU_ITERATED,
   FMU_FOUND = FMU_STATES + FMU_OUTPUTS + FMU_INDICATORS + FMU_ITERATED,
   FMU_KNOWNS = FMU_STATES + FMU_PARAMETERS + FMU_INPUTS,
   FMU_UNKNOWNS = FMU_STATES + FMU_OUTPUTS
@@ -20,7 +19,10 @@ enum {
 
 static inline double fmu_exchange_time(const fmu_data* d) {
   const double t = d->exchange ? d->values[0] : fmu_model_time(&d->model);
-  return d->exchange && d->jump < FMU_JUMPS && t > fmu_before_jump[d->jump] ? fmu_before_jump[d->jump] : t;
+  if (!d->exchange) return t;
+  if (d->jump < FMU_JUMPS && t > fmu_before_jump[d->jump]) return fmu_before_jump[d->jump];
+  /* The importer's time may be a hair before that of an event it has been in. */
+  return d->jump > 0 && t < fmu_jump[d->jump - 1] ? fmu_jump[d->jump - 1] : t;
 }
 
 static inline void fmu_gather(const fmu_data* d, double* given) {
@@ -32,16 +34,48 @@ static inline void fmu_gather(const fmu_data* d, double* given) {
   memcpy(given + FMU_DISCRETE, d->iterated, FMU_ITERATED * sizeof(double));
 }
 
+/* Where Newton's iteration fails from its last solution, which may be far away, it is led from there: by
+ * parts of what is left of the way in states, parameters, inputs and time, longer and shorter as it
+ * converges. 1 where it has arrived. */
+static inline int fmu_approach(fmu_instance* fmu, const double* given) {
+  fmu_data* d = &fmu->now;
+  double at[FMU_GIVEN], found[FMU_FOUND + 1], part;
+  int k;
+  if (FMU_ITERATED == 0) return 0;
+  for (part = 0.5; part >= 1e-6;) {
+    const double* in = at;
+    double* out = found;
+    for (k = 0; k < FMU_GIVEN - FMU_ITERATED; ++k) {
+      const int is_held = k >= FMU_GIVEN - FMU_ITERATED - FMU_DISCRETE;
+      at[k] = part < 1.0 && !is_held ? d->solved[k] + part * (given[k] - d->solved[k]) : given[k];
+    }
+    memcpy(at + FMU_GIVEN - FMU_ITERATED, d->iterated, FMU_ITERATED * sizeof(double));
+    if (fmu_exchange_values(fmu->memory, &in, &out) != 0) {
+      part *= 0.5;
+      continue;
+    }
+    memcpy(d->solved, at, sizeof d->solved);
+    memcpy(d->iterated, found + FMU_FOUND - FMU_ITERATED, FMU_ITERATED * sizeof(double));
+    if (part >= 1.0) return 1;
+    part *= 2.0;
+  }
+  return 0;
+}
+
 /* One of the model's functions, here and now. */
 static inline int fmu_exchange_call(fmu_instance* fmu, fmu_function* function, double* found) {
   double given[FMU_GIVEN];
   const double* in = given;
   double* out = found;
   fmu_gather(&fmu->now, given);
-  if (function(0, &in, &out) == 0) return 1;
-  snprintf(fmu->message, sizeof fmu->message, "Newton's iteration did not converge at t = %g s", given[0]);
-  fmu_report(fmu, 1, fmu->message);
-  return 0;
+  if (function(fmu->memory, &in, &out) == 0) return 1;
+  if (fmu_approach(fmu, given)) {
+    fmu_gather(&fmu->now, given);
+    in = given;
+    out = found;
+    if (function(fmu->memory, &in, &out) == 0) return 1;
+  }
+  return fmu_refuse(fmu, "Newton's iteration did not converge at t = %g s", given[0]);
 }
 
 /* Rates, outputs and indicators, where something has changed since they were computed last. In co-simulation
@@ -53,17 +87,14 @@ static inline int fmu_evaluate(fmu_instance* fmu) {
   if (!FMU_EXCHANGE || !d->stale) return 1;
   if (!fmu_exchange_call(fmu, fmu_exchange_values, found)) return 0;
   for (k = 0; k < FMU_STATES + FMU_OUTPUTS; ++k)
-    if (!isfinite(found[k])) {
-      snprintf(fmu->message, sizeof fmu->message, "a rate or an output is not finite at t = %g s",
-               d->values[0]);
-      fmu_report(fmu, 1, fmu->message);
-      return 0;
-    }
+    if (!isfinite(found[k]))
+      return fmu_refuse(fmu, "a rate or an output is not finite at t = %g s", d->values[0]);
   memcpy(d->values + FMU_FIRST_RATE, found, FMU_STATES * sizeof(double));
   if (d->exchange) memcpy(d->values + FMU_FIRST_OUTPUT, found + FMU_STATES, FMU_OUTPUTS * sizeof(double));
   for (k = 0; k < FMU_INDICATORS; ++k)
     d->values[FMU_FIRST_INDICATOR + k] = found[FMU_STATES + FMU_OUTPUTS + k] + d->offset[k];
   memcpy(d->iterated, found + FMU_STATES + FMU_OUTPUTS + FMU_INDICATORS, FMU_ITERATED * sizeof(double));
+  if (FMU_ITERATED > 0) fmu_gather(d, d->solved);
   d->stale = 0;
   return 1;
 }
@@ -73,10 +104,9 @@ static inline int fmu_pivots_hold(fmu_instance* fmu) {
   double smallest = 0.0;
   if (!fmu->now.parameters_set) return 1;
   if (!fmu_exchange_call(fmu, fmu_exchange_pivots, &smallest)) return 0;
-  if (!(smallest > FMU_LEAST_PIVOT)) {
-    fmu_report(fmu, 1, "the equations cannot be solved with these parameters in the order chosen for others");
-    return 0;
-  }
+  if (!(smallest > FMU_LEAST_PIVOT))
+    return fmu_refuse(fmu,
+                      "the equations cannot be solved with these parameters in the order chosen for others");
   fmu->now.parameters_set = 0;
   return 1;
 }
@@ -95,7 +125,8 @@ static inline int fmu_differs(double update, double held) {
 }
 
 /* Whether a discrete variable that time changes is another one at t. */
-static inline int fmu_timed_change(const fmu_data* d, double t) {
+static inline int fmu_timed_change(fmu_instance* fmu, double t) {
+  const fmu_data* d = &fmu->now;
   double given[FMU_GIVEN], found[FMU_TIMED + 1];
   const double* in = given;
   double* out = found;
@@ -103,7 +134,7 @@ static inline int fmu_timed_change(const fmu_data* d, double t) {
   given[0] = t;
   memcpy(given + 1, d->values + 1, (FMU_PARAMETERS + FMU_INPUTS) * sizeof(double));
   memcpy(given + 1 + FMU_PARAMETERS + FMU_INPUTS, d->discrete, FMU_DISCRETE * sizeof(double));
-  fmu_exchange_timed(0, &in, &out);
+  fmu_exchange_timed(fmu->memory, &in, &out);
   for (k = 0; k < FMU_TIMED; ++k)
     if (fmu_differs(found[k], d->discrete[fmu_timed[k]])) return 1;
   return 0;
@@ -111,19 +142,19 @@ static inline int fmu_timed_change(const fmu_data* d, double t) {
 
 /* When something happens by time: looked for step by step, then by bisection. Where nothing does for long, a
  * time at which to ask again. */
-static inline double fmu_next_timed(const fmu_data* d, double limit) {
-  const double now = d->values[0];
+static inline double fmu_next_timed(fmu_instance* fmu, double limit) {
+  const double now = fmu->now.values[0];
   double before = now, at = now, middle;
   int k;
   for (k = 1; k <= FMU_MOST_LOOKED_AT; ++k) {
     before = at;
     at = now + FMU_STEP * k;
     if (before >= limit) return limit;
-    if (!fmu_timed_change(d, at)) continue;
+    if (!fmu_timed_change(fmu, at)) continue;
     for (;;) {
       middle = before + 0.5 * (at - before);
       if (!(middle > before && middle < at)) return at;
-      if (fmu_timed_change(d, middle))
+      if (fmu_timed_change(fmu, middle))
         at = middle;
       else
         before = middle;
@@ -132,12 +163,13 @@ static inline double fmu_next_timed(const fmu_data* d, double limit) {
   return at;
 }
 
-static inline double fmu_next_event(const fmu_data* d) {
+static inline double fmu_next_event(fmu_instance* fmu) {
+  const fmu_data* d = &fmu->now;
   double next = d->jump < FMU_JUMPS ? fmu_jump[d->jump] : FMU_KNOWN_TO;
   int k;
   for (k = 0; k < FMU_DISCRETE; ++k)
     if (fmu_every[k] > 0.0 && d->sample[k] * fmu_every[k] < next) next = d->sample[k] * fmu_every[k];
-  return FMU_TIMED > 0 ? fmu_next_timed(d, next) : next;
+  return FMU_TIMED > 0 ? fmu_next_timed(fmu, next) : next;
 }
 
 /* What is sampled now takes its value from before any jump. */
@@ -184,7 +216,7 @@ static inline int fmu_update(fmu_instance* fmu, int* terminate, int* restart, do
   int k, round, changed = 1, any = 0;
   *restart = d->parameters_set;
   if (!fmu_pivots_hold(fmu) || !fmu_sample(fmu, restart)) return 0;
-  for (; d->jump < FMU_JUMPS && d->values[0] >= fmu_jump[d->jump]; ++d->jump) *restart = 1;
+  for (; d->jump < FMU_JUMPS && d->values[0] >= fmu_jump[d->jump] - 1e-9 * FMU_STEP; ++d->jump) *restart = 1;
   for (round = 0; FMU_DISCRETE > 0 && changed && round < FMU_MOST_ROUNDS; ++round) {
     if (!fmu_exchange_call(fmu, fmu_exchange_updates, update)) return 0;
     changed = 0;
@@ -204,21 +236,21 @@ static inline int fmu_update(fmu_instance* fmu, int* terminate, int* restart, do
   d->over =
       d->values[0] >= FMU_KNOWN_TO || (FMU_STOP >= 0 && d->discrete[FMU_STOP >= 0 ? FMU_STOP : 0] != 0.0);
   *terminate = d->over;
-  *next = d->over ? INFINITY : fmu_next_event(d);
+  *next = d->over ? INFINITY : fmu_next_event(fmu);
   return fmu_move_indicators(fmu);
 }
 
 /* Which of the derivatives' columns a variable is; -1: none. */
 static inline int fmu_known(unsigned int reference) {
-  if (reference >= 1 && reference < FMU_FIRST_OUTPUT) return FMU_STATES + (int)reference - 1;
-  if (reference >= FMU_FIRST_STATE && reference < FMU_FIRST_RATE) return (int)reference - FMU_FIRST_STATE;
-  return -1;
+  const int parameter_or_input = (int)reference - 1, state = (int)reference - (int)FMU_FIRST_STATE;
+  if (parameter_or_input >= 0 && parameter_or_input < (int)FMU_FIRST_OUTPUT - 1)
+    return FMU_STATES + parameter_or_input;
+  return state >= 0 && state < FMU_STATES ? state : -1;
 }
 static inline int fmu_unknown(unsigned int reference) {
-  if (reference >= FMU_FIRST_OUTPUT && reference < FMU_FIRST_STATE)
-    return FMU_STATES + (int)reference - FMU_FIRST_OUTPUT;
-  if (reference >= FMU_FIRST_RATE && reference < FMU_FIRST_INDICATOR) return (int)reference - FMU_FIRST_RATE;
-  return -1;
+  const int output = (int)reference - (int)FMU_FIRST_OUTPUT, rate = (int)reference - (int)FMU_FIRST_RATE;
+  if (output >= 0 && output < FMU_OUTPUTS) return FMU_STATES + output;
+  return rate >= 0 && rate < FMU_STATES ? rate : -1;
 }
 
 /* Where each is in a list of references; 0 where the list has another one, or one twice. */
@@ -229,12 +261,9 @@ static inline int fmu_places(fmu_instance* fmu, const unsigned int* references, 
   for (at = 0; at < size; ++at) place[at] = -1;
   for (k = 0; k < count; ++k) {
     at = index(references[k]);
-    if (at < 0 || place[at] >= 0) {
-      snprintf(fmu->message, sizeof fmu->message,
-               "there is no derivative by or of variable %u, or it stands twice", references[k]);
-      fmu_report(fmu, 1, fmu->message);
-      return 0;
-    }
+    if (at < 0 || place[at] >= 0)
+      return fmu_refuse(fmu, "there is no derivative by or of variable %u, or it stands twice",
+                        references[k]);
     place[at] = (int)k;
   }
   return 1;
@@ -243,17 +272,13 @@ static inline int fmu_places(fmu_instance* fmu, const unsigned int* references, 
 /* Directional: out = J seed; adjoint: out = seed J. */
 static inline int fmu_derivative(fmu_instance* fmu, int adjoint, const unsigned int* unknowns,
                                  size_t unknown_count, const unsigned int* knowns, size_t known_count,
-                                 const double* seed, double* out) {
+                                 const double* seed, double* out, const char* function) {
   double slope[FMU_SLOPES + 1];
   int row[FMU_UNKNOWNS + 1], column[FMU_KNOWNS + 1], k;
   const size_t size = adjoint ? known_count : unknown_count;
   size_t i;
-  const fmu_phase phase = fmu->now.phase;
-  if (!FMU_HAS_SLOPES || !fmu->now.exchange ||
-      (phase != FMU_INITIALIZING && phase != FMU_EVENT && phase != FMU_CONTINUOUS)) {
-    fmu_report(fmu, 1, "there are no derivatives now");
-    return 0;
-  }
+  if (!FMU_HAS_SLOPES) return fmu_refuse(fmu, "%s: this FMU has no derivatives", function);
+  if (!fmu_in_exchange(fmu, 1 << FMU_INITIALIZING | 1 << FMU_EVENT | 1 << FMU_CONTINUOUS, function)) return 0;
   if (!fmu_places(fmu, unknowns, unknown_count, fmu_unknown, row, FMU_UNKNOWNS) ||
       !fmu_places(fmu, knowns, known_count, fmu_known, column, FMU_KNOWNS) ||
       !fmu_exchange_call(fmu, fmu_exchange_slopes, slope))
@@ -270,12 +295,33 @@ static inline int fmu_derivative(fmu_instance* fmu, int adjoint, const unsigned 
   return 1;
 }
 
-/* Where the importer may do what: 0, and a message, where it may not. */
-static inline int fmu_in(fmu_instance* fmu, int phases, const char* what) {
-  if (fmu->now.exchange && (phases & (1 << fmu->now.phase))) return 1;
-  snprintf(fmu->message, sizeof fmu->message, "%s cannot be called now", what);
-  fmu_report(fmu, 1, fmu->message);
-  return 0;
+/* What the importer's integrator sets. */
+static inline int fmu_set_time(fmu_instance* fmu, double time, const char* function) {
+  if (!fmu_in_exchange(fmu, 1 << FMU_CONTINUOUS | 1 << FMU_EVENT, function)) return 0;
+  if (!isfinite(time)) return fmu_refuse(fmu, "%s: %g is no time", function, time);
+  fmu->now.values[0] = time;
+  fmu->now.stale = 1;
+  return 1;
+}
+static inline int fmu_set_states(fmu_instance* fmu, const double* states, size_t count,
+                                 const char* function) {
+  if (!fmu_in_exchange(fmu, 1 << FMU_CONTINUOUS, function) || !fmu_has_size(fmu, function, count, FMU_STATES))
+    return 0;
+  memcpy(fmu->now.values + FMU_FIRST_STATE, states, count * sizeof(double));
+  fmu->now.stale = 1;
+  return 1;
+}
+
+/* Values one behind the other; `computed` where they follow from states. */
+static inline int fmu_get_values(fmu_instance* fmu, int first, int size, int computed, double* values,
+                                 size_t count, const char* function) {
+  if (!fmu_in_exchange(fmu,
+                       1 << FMU_INITIALIZING | 1 << FMU_EVENT | 1 << FMU_CONTINUOUS | 1 << FMU_TERMINATED,
+                       function) ||
+      !fmu_has_size(fmu, function, count, (size_t)size) || (computed && !fmu_evaluate(fmu)))
+    return 0;
+  memcpy(values, fmu->now.values + first, count * sizeof(double));
+  return 1;
 }
 
 #endif

@@ -24,15 +24,18 @@
 #include <utility>
 #include <vector>
 
-#include "tellegen/estimate/calibrate.h"
+#include "tellegen/calibrate/calibrate.h"
 #include "tellegen/estimate/estimate.h"
-#include "tellegen/estimate/record.h"
+#include "tellegen/estimate/online_twin.h"
 #include "tellegen/estimate/sensor_faults.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/rewrite.h"
 #include "tellegen/netlist/netlist.h"
 #include "tellegen/optimize/optimize.h"
+#include "tellegen/records/record.h"
 #include "tellegen/sensitivity/study.h"
+#include "tellegen/simulate/compiled_model.h"
+#include "tellegen/simulate/signature.h"
 #include "tellegen/simulate/simulate.h"
 #include "tellegen/sweep/evaluate.h"
 #include "tellegen/sweep/samples.h"

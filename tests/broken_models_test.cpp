@@ -4,7 +4,7 @@
 //   # fault: voltage sources in parallel
 //   # expect 8: T202: across-sources 'v2', 'v1' form a circuit
 //   # names: 'v1' from 'a' to 'datum' (line 7)             whom it must name; as many lines as needed
-//   # remedy: remove one of them                           what would mend it
+//   # remedy: remove one of them                           what would help
 //   # expect kinds/x.toml:8: T152: ...                     a fault of another file; "T410: ..." of the whole
 //   file # only: simulate                                       where `check` cannot know
 //

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tellegen/results/test_folder.h"
 #include "tests/program.h"
 
 namespace tellegen {
@@ -41,6 +43,25 @@ TEST(Equations, trees_are_shown_and_taken) {
   EXPECT_EQ(given.at("tree").at("branches"), json({"ground", "e1", "l1"}));
   EXPECT_EQ(given.at("sensitivity").at("tree"), json({"ground", "e1", "c1"}));
   EXPECT_EQ(given.at("cost").size(), 4u);
+}
+
+TEST(Equations, of_a_long_chain_are_short) {
+  std::string text = "[components]\n", from = "datum";
+  for (int k = 0; k < 9; ++k) {
+    const std::string n = std::to_string(k);
+    text += "h" + n + " = { kind = \"multibody.revolute\", from = \"" + from + "\", to = \"f" + n +
+            "\", axis = " + (k % 2 == 0 ? "[1, 0, 0]" : "[0, 1, 0]") + " }\n" + "b" + n +
+            " = { kind = \"multibody.body\", at = \"f" + n + "\", mass = 1, inertia = [0.1, 0.1, 0.1] }\n" +
+            "a" + n + " = { kind = \"multibody.arm\", from = \"f" + n + "\", to = \"e" + n +
+            "\", offset = [0.5, 0.1, 0] }\n";
+    from = "e" + n;
+  }
+  const TestFolder folder;
+  std::ofstream(folder / "chain.toml") << text;
+  const Ran ran = run_program({"equations", (folder / "chain.toml").string(), "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(json::parse(ran.out).at("equations").size(), 18u);
+  EXPECT_LT(ran.out.size(), 200'000u);  // written out, its formulas would have no end
 }
 
 TEST(Equations, wrong_requests_are_explained) {

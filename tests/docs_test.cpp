@@ -6,7 +6,7 @@
 //   ```toml or ```csv, first line "# model: my/rc.toml"   saved there, and read without fault; so is "# kind:
 //   ..."
 //                                 "# part: ...", "# file: ...", "# wrong model: ..."   saved only
-//   indented "build/tellegen simulate ..." or "check ..."   run from that folder; must end well
+//   indented "build/tellegen simulate ...", "cd ... && ..."   run from that folder; must end well
 //   ```console, "$ build/tellegen ..."                      run, and says what the page says; "..." stands
 //   for the rest
 //                                                           of a line, or for any number of lines
@@ -174,9 +174,10 @@ class Example {
           converse(block);
         else if (!block.empty())
           save(block);
-      } else if (lines[k].starts_with("    build/tellegen ")) {
+      } else if (lines[k].starts_with("    build/tellegen ") || lines[k].starts_with("    cd ")) {
         const std::string command = lines[k].substr(4);
-        if (command.find(" benchmark") != std::string::npos) continue;  // minutes
+        if (command.starts_with("build/tellegen benchmark") || command.starts_with("build/tellegen explore"))
+          continue;  // minutes
         const Ran ran = run_command(command);
         EXPECT_EQ(ran.code, 0) << name_ << ": " << command << "\n" << joined(ran.said);
       }
@@ -276,6 +277,8 @@ TEST(Docs, the_examples_of_equations_work) { Example("docs/equations.md").run();
 
 TEST(Docs, the_examples_of_identification_work) { Example("docs/identify.md").run(); }
 TEST(Docs, the_examples_of_machines_work) { Example("docs/machines.md").run(); }
+// For ARMv7 and a bare Cortex-M too; what is built is replayed.
+TEST(Docs, the_examples_of_deployment_work) { Example("docs/deploy.md").run(); }
 TEST(Docs, the_gallery_s_commands_work) { Example("docs/gallery.md").run(); }
 
 TEST(Docs, the_readmes_of_the_models_tell_how_to_run_them) {
@@ -289,14 +292,14 @@ TEST(Docs, the_readmes_of_the_models_tell_how_to_run_them) {
 // Pages link to pages and pictures that are there.
 TEST(Docs, links_lead_somewhere) {
   const std::regex pattern(R"(\]\(([^)#:]+)(#[^)]*)?\))");
-  for (const std::string name :
-       {"README.md",           "CONTRIBUTING.md",      "docs/tutorial.md",
-        "docs/model-file.md",  "docs/errors.md",       "docs/theory.md",
-        "docs/realtime.md",    "docs/architecture.md", "docs/library.md",
-        "docs/netlists.md",    "docs/studies.md",      "docs/equations.md",
-        "docs/twin.md",        "docs/stacks.md",       "docs/machines.md",
-        "docs/gallery.md",     "docs/identify.md",     "docs/python.md",
-        "docs/log-to-twin.md", "docs/mechanisms.md",   "docs/magnetic-circuits.md"}) {
+  for (const std::string name : {"README.md",           "CONTRIBUTING.md",      "docs/tutorial.md",
+                                 "docs/model-file.md",  "docs/errors.md",       "docs/theory.md",
+                                 "docs/realtime.md",    "docs/architecture.md", "docs/library.md",
+                                 "docs/netlists.md",    "docs/studies.md",      "docs/equations.md",
+                                 "docs/twin.md",        "docs/stacks.md",       "docs/machines.md",
+                                 "docs/gallery.md",     "docs/identify.md",     "docs/python.md",
+                                 "docs/log-to-twin.md", "docs/mechanisms.md",   "docs/magnetic-circuits.md",
+                                 "docs/deploy.md"}) {
     const std::string text = page(name);
     for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
       EXPECT_TRUE(fs::exists((root / name).parent_path() / (*at)[1].str())) << name << ": " << (*at)[0];
@@ -331,6 +334,10 @@ TEST(Docs, the_page_of_equations_has_every_option) { expect_every_option("equati
 TEST(Docs, studies_have_every_option) {
   for (const char* command : {"sweep", "sensitivity", "rank", "optimize"})
     expect_every_option(command, "docs/studies.md");
+}
+
+TEST(Docs, deployment_has_every_option) {
+  for (const char* command : {"export", "explore"}) expect_every_option(command, "docs/deploy.md");
 }
 
 TEST(Docs, twins_have_every_option) {

@@ -150,6 +150,23 @@ TEST(FmuExchange, EventsAreFoundWhereTheClosedFormHasThem) {
   }
 }
 
+// Communication points are sums, and events are not: one that lies by a last digit behind a point happens
+// once.
+TEST(FmuExchange, AnEventAHairBehindACommunicationPointHappens) {
+  const auto file = open_fmu(heater(3).file);
+  const auto before = file->start("heater", {.exchange = true}),
+             beside = file->start("heater", {.exchange = true});
+  const double point = std::nextafter(7.03, 0.0);
+  for (FmuInstance* fmu : {before.get(), beside.get()}) {
+    fmu->enter_initialization();
+    fmu->exit_initialization();
+  }
+  ASSERT_TRUE(before->step(0.0, point));
+  ASSERT_TRUE(before->step(point, 10.0 - point));
+  ASSERT_TRUE(beside->step(0.0, 10.0));
+  EXPECT_NEAR(value_of(*before, file->description(), "T"), value_of(*beside, file->description(), "T"), 1e-6);
+}
+
 struct Exchange3 {
   explicit Exchange3(const ExchangeExport& exported) : code(exported.load()) {
     const auto file = open_fmu(exported.file);
@@ -395,6 +412,76 @@ TEST(FmuExchange, ShippedModelsAreIntegratedAsSimulateDoes) {
             << c.model << " " << exported.fmu.outputs[y] << " " << k;
     }
   }
+}
+
+// A choke's field is iterated on, over a magnetisation curve with knees: from where it was solved last
+// Newton's iteration does not always find it. A state that is set at once gives what it gives after a slow
+// way there.
+TEST(FmuExchange, StatesFarFromTheLastOnesAreAsGoodAsNearOnes) {
+  const TestFolder folder;
+  const Model model = read_model(TELLEGEN_SOURCE_DIR "/models/choke/model.toml", with_library());
+  const ExchangeExport exported(folder, model, 3, {}, 0.02);
+  ASSERT_EQ(exported.fmu.no_exchange, "");
+  const auto file = open_fmu(exported.file);
+  const FmuDescription& d = file->description();
+  Exchange3 at_once(exported), slowly(exported);
+  at_once.begin();
+  slowly.begin();
+  std::vector<double> there(1), gone(1), nominal(1);
+  ASSERT_EQ(at_once.numbers("fmi3GetNominalsOfContinuousStates", nominal), fmi3OK);
+  EXPECT_NEAR(nominal[0], 1e-3, 1e-15);  // of 0.4 mWb
+  EXPECT_EQ(d.rates.size(), 1u);
+  double from = 0.0;
+  for (const double flux : {4e-4, -3e-4, 0.0, 3.9e-4, -1e-4, -4.5e-4, 2e-4, 1.0, -1.0, 3e-4}) {
+    ASSERT_EQ(at_once.set_states({flux}), fmi3OK);
+    ASSERT_EQ(at_once.numbers("fmi3GetContinuousStateDerivatives", there), fmi3OK) << flux;
+    for (int k = 1; k <= 300; ++k) {
+      ASSERT_EQ(slowly.set_states({from + (flux - from) * k / 300}), fmi3OK);
+      ASSERT_EQ(slowly.numbers("fmi3GetContinuousStateDerivatives", gone), fmi3OK) << flux << " " << k;
+    }
+    EXPECT_NEAR(there[0], gone[0], 1e-9 * std::abs(gone[0])) << flux;
+    from = flux;
+  }
+}
+
+// Code that repeats is printed as loops, which step through registers in memory.
+TEST(FmuExchange, HundredsOfEqualComparatorsSwitch) {
+  const TestFolder folder;
+  const Model model = read_model_text(R"toml(
+name = "Ladder of thresholds"
+[components]
+e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = 1 }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = "1 kohm" }
+c = { kind = "electrical.capacitor", p = "b", n = "datum", C = "1 mF", v0 = 0 }
+over = { kind = "signals.comparator", count = 280, u = "b.v", upper = "i/281", lower = "i/281 - 0.001" }
+[outputs]
+first = "over[1].y"
+middle = "over[140].y"
+last = "over[280].y"
+[simulation]
+stop = "2 s"
+step = "10 ms"
+method = "bdf2"
+)toml",
+                                      "thresholds.toml", with_library());
+  const ExchangeExport exported(folder, model, 3, {}, 2.0);
+  ASSERT_EQ(exported.fmu.no_exchange, "");
+  const auto has_loops = [&] {
+    for (const ExportedFile& f : exported.fmu.files)
+      if (f.name == "sources/fmu_model.h") return f.text.find("FMU_MEMORY = 0") == std::string::npos;
+    return false;
+  };
+  EXPECT_TRUE(has_loops());
+  const auto file = open_fmu(exported.file);
+  const auto fmu = file->start("thresholds", {.exchange = true});
+  fmu->enter_initialization();
+  fmu->exit_initialization();
+  ASSERT_TRUE(fmu->step(0.0, 0.5));  // 1 - exp(-0.5) = 0.39
+  EXPECT_EQ(value_of(*fmu, file->description(), "first"), 1.0);
+  EXPECT_EQ(value_of(*fmu, file->description(), "middle"), 0.0);
+  ASSERT_TRUE(fmu->step(0.5, 0.5));  // 0.63
+  EXPECT_EQ(value_of(*fmu, file->description(), "middle"), 1.0);
+  EXPECT_EQ(value_of(*fmu, file->description(), "last"), 0.0);
 }
 
 TEST(FmuExchange, AModelWithoutAnExplicitFormHasCoSimulationAlone) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/utsname.h>
-#include <zip.h>
 
 #include <array>
 #include <cmath>
@@ -13,6 +12,7 @@
 
 #include "runtime/tellegen_fmi2.h"
 #include "runtime/tellegen_fmi3.h"
+#include "tellegen/data/zip_library.h"
 #include "tellegen/deploy/fmu_export.h"
 #include "tellegen/model/read.h"
 #include "tellegen/results/test_folder.h"
@@ -81,17 +81,17 @@ const Exported& exported_as(int version) {
 }
 
 std::string file_in(const fs::path& archive, const std::string& name) {
-  zip_t* zip = zip_open(archive.c_str(), ZIP_RDONLY, nullptr);
+  zip_t* zip = loaded_zip().zip_open(archive.c_str(), ZIP_RDONLY, nullptr);
   if (!zip) return {};
   std::string text;
   zip_stat_t info{};
-  if (zip_stat(zip, name.c_str(), 0, &info) == 0) {
+  if (loaded_zip().zip_stat(zip, name.c_str(), 0, &info) == 0) {
     text.resize(info.size);
-    zip_file_t* file = zip_fopen(zip, name.c_str(), 0);
-    zip_fread(file, text.data(), text.size());
-    zip_fclose(file);
+    zip_file_t* file = loaded_zip().zip_fopen(zip, name.c_str(), 0);
+    loaded_zip().zip_fread(file, text.data(), text.size());
+    loaded_zip().zip_fclose(file);
   }
-  zip_close(zip);
+  loaded_zip().zip_close(zip);
   return text;
 }
 
@@ -134,11 +134,16 @@ void log3(fmi3InstanceEnvironment, fmi3Status, fmi3String, fmi3String message) {
 
 // An importer's side of one instance, FMI 3.
 struct Heater3 {
-  Heater3(const Library& library, const std::string& token) : l(library) {
+  // `update` is called with the instance itself.
+  Heater3(const Library& library, const std::string& token, fmi3IntermediateUpdateCallback update = nullptr,
+          bool early_return = false, const std::vector<fmi3ValueReference>& intermediate = {},
+          bool event_mode = false)
+      : l(library) {
     instance = l.get<fmi3Instance(fmi3String, fmi3String, fmi3String, bool, bool, bool, bool,
                                   const fmi3ValueReference*, size_t, void*, fmi3LogMessageCallback,
                                   fmi3IntermediateUpdateCallback)>("fmi3InstantiateCoSimulation")(
-        "one", token.c_str(), "", false, true, false, false, nullptr, 0, nullptr, log3, nullptr);
+        "one", token.c_str(), "", false, true, event_mode, early_return, intermediate.data(),
+        intermediate.size(), this, log3, update);
   }
   ~Heater3() { l.get<void(fmi3Instance)>("fmi3FreeInstance")(instance); }
   fmi3Status begin(double start = 0.0) {
@@ -147,7 +152,8 @@ struct Heater3 {
     return status == fmi3OK ? l.get<Status3>("fmi3ExitInitializationMode")(instance) : status;
   }
   fmi3Status step(double from, double length) {
-    bool event = false, early = false;
+    bool event = false;
+    early = false;
     return l.get<fmi3Status(fmi3Instance, double, double, bool, bool*, bool*, bool*, double*)>("fmi3DoStep")(
         instance, from, length, false, &event, &terminate, &early, &reached);
   }
@@ -163,8 +169,9 @@ struct Heater3 {
 
   const Library& l;
   fmi3Instance instance;
-  bool terminate = false;
+  bool terminate = false, early = false;
   double reached = 0.0;
+  std::vector<double> seen;  // in intermediate update mode
 };
 
 std::string token_of(const Exported& exported, const char* attribute) {
@@ -267,6 +274,114 @@ TEST(Fmu, parameters_and_inputs_are_set_and_what_is_wrong_is_said) {
   EXPECT_NEAR(one.outputs()[0], 300.0 + 80.0 * (1.0 - std::exp(-5.0 / 200.0)), 0.05);
 }
 
+// The importer is called after each of the model's own steps.
+TEST(Fmu, steps_in_between_are_shown) {
+  const Exported& exported = exported_as(3);
+  const Library library(exported, 3);
+  const std::string token = token_of(exported, "instantiationToken");
+  const auto update = [](fmi3InstanceEnvironment environment, double t, bool set, bool get, bool finished,
+                         bool may_return, bool*, double*) {
+    auto& heater = *static_cast<Heater3*>(environment);
+    EXPECT_TRUE(set && get && finished && !may_return);
+    heater.seen.insert(heater.seen.end(), {t, heater.outputs()[0], heater.outputs()[1]});
+  };
+  Heater3 one(library, token, update, false, {3, 2});
+  ASSERT_NE(one.instance, nullptr);
+  ASSERT_EQ(one.begin(), fmi3OK);
+  for (int k = 0; k < 40; ++k) ASSERT_EQ(one.step(k, 1.0), fmi3OK);
+  EXPECT_FALSE(one.early);
+  ASSERT_EQ(one.seen.size(), 3 * 400u);
+  for (int k = 1; k <= 400; ++k) {
+    EXPECT_NEAR(one.seen[3 * (k - 1)], 0.1 * k, 1e-12);
+    EXPECT_EQ(std::memcmp(&one.seen[3 * (k - 1) + 1], exported.row(k), 16), 0) << k;
+  }
+  messages.clear();
+  EXPECT_EQ(Heater3(library, token, update, false, {99}).instance, nullptr);
+  EXPECT_EQ(messages, std::vector<std::string>{"there is no variable with value reference 99"});
+}
+
+// What is set there holds from the next step on, as if it had been set between communication steps; a return
+// that is asked for is one at that time, between two steps too.
+TEST(Fmu, inputs_are_set_in_between_and_an_early_return_is_asked_for) {
+  const Exported& exported = exported_as(3);
+  const Library library(exported, 3);
+  const std::string token = token_of(exported, "instantiationToken");
+  const auto update = [](fmi3InstanceEnvironment environment, double t, bool, bool, bool, bool may_return,
+                         bool* requested, double* until) {
+    auto& heater = *static_cast<Heater3*>(environment);
+    EXPECT_TRUE(may_return);
+    if (std::abs(t - 1.0) < 1e-9) {
+      EXPECT_EQ(heater.set(2, 90.0), fmi3OK);
+      EXPECT_EQ(heater.set(1, 3.0), fmi3Error);  // a parameter
+      EXPECT_EQ(heater.step(1.0, 0.1), fmi3Error);
+    }
+    if (std::abs(t - 2.0) > 1e-9) return;
+    *requested = true;
+    *until = 2.25;
+  };
+  Heater3 one(library, token, update, true), other(library, token);
+  ASSERT_EQ(one.begin(), fmi3OK);
+  ASSERT_EQ(other.begin(), fmi3OK);
+  messages.clear();
+  ASSERT_EQ(one.step(0.0, 5.0), fmi3OK);
+  EXPECT_TRUE(one.early);
+  EXPECT_FALSE(one.terminate);
+  EXPECT_EQ(one.reached, 2.25);
+  EXPECT_EQ(messages, (std::vector<std::string>{
+                          "parameter 1 can be set between communication steps, not within one",
+                          "fmi3DoStep cannot be called: the instance is in intermediate update mode"}));
+  ASSERT_EQ(other.step(0.0, 1.0), fmi3OK);
+  ASSERT_EQ(other.set(2, 90.0), fmi3OK);
+  ASSERT_EQ(other.step(1.0, 1.25), fmi3OK);
+  EXPECT_EQ(one.outputs(), other.outputs());
+  ASSERT_EQ(one.step(2.25, 1.0), fmi3OK);
+  ASSERT_EQ(other.step(2.25, 1.0), fmi3OK);
+  EXPECT_EQ(one.outputs(), other.outputs());
+}
+
+TEST(Fmu, wrong_calls_say_what_is_wrong) {
+  const Exported& exported = exported_as(3);
+  const Library library(exported, 3);
+  const std::string token = token_of(exported, "instantiationToken");
+  Heater3 one(library, token);
+  const auto says = [&](fmi3Status status, const std::string& why) {
+    EXPECT_EQ(status, fmi3Error) << why;
+    EXPECT_EQ(messages, std::vector<std::string>{why});
+    messages.clear();
+  };
+  messages.clear();
+  says(one.step(0.0, 0.1), "fmi3DoStep cannot be called: the instance is before its initialization");
+  says(one.set(9, 1.0), "there is no variable with value reference 9");
+  says(one.set(0, 1.0), "variable 0 cannot be set: it is time");
+  says(one.set(3, 1.0), "variable 3 cannot be set: it is an output");
+  says(one.set(5, 1.0), "variable 5 cannot be set: it is a state, which SetContinuousStates sets");
+  says(one.set(2, INFINITY), "variable 2 cannot be set to inf");
+  const double number = 1.0;
+  const fmi3ValueReference input = 2;
+  says(library.get<Set3>("fmi3SetFloat64")(one.instance, &input, 1, &number, 0),
+       "fmi3SetFloat64: 0 values are given, not 1");
+  const int whole = 1;
+  says(library.get<fmi3Status(fmi3Instance, const fmi3ValueReference*, size_t, const int*, size_t)>(
+           "fmi3SetInt32")(one.instance, &input, 1, &whole, 1),
+       "fmi3SetInt32: all variables are Float64");
+  says(library.get<fmi3Status(fmi3Instance, double)>("fmi3SetTime")(one.instance, 1.0),
+       "fmi3SetTime is for model exchange: this instance is for co-simulation");
+  says(library.get<Status3>("fmi3EnterStepMode")(one.instance),
+       "fmi3EnterStepMode: co-simulation has no event mode to come from");
+  says(library.get<Status3>("fmi3EnterConfigurationMode")(one.instance),
+       "fmi3EnterConfigurationMode: this FMU does not offer it");
+  ASSERT_EQ(one.begin(), fmi3OK);
+  says(one.begin(), "fmi3EnterInitializationMode cannot be called: the instance is in step mode");
+  says(one.step(0.0, -1.0), "a step of -1 s is none");
+  says(one.step(2.0, 1.0), "the step begins at t = 2 s, and the instance is at t = 0 s");
+  ASSERT_EQ(library.get<Status3>("fmi3Terminate")(one.instance), fmi3OK);
+  says(one.set(2, 1.0), "fmi3SetFloat64 cannot be called: the instance is terminated");
+  EXPECT_EQ(Heater3(library, "{another}").instance, nullptr);
+  EXPECT_EQ(Heater3(library, token, nullptr, false, {}, true).instance, nullptr);
+  EXPECT_EQ(messages, (std::vector<std::string>{"the token (GUID) is that of another model",
+                                                "co-simulation has no event mode"}));
+}
+
 TEST(Fmu, of_version_2_takes_the_same_steps) {
   const Exported& exported = exported_as(2);
   const Library library(exported, 2);
@@ -321,6 +436,18 @@ TEST(Fmu, is_described) {
     EXPECT_EQ(kelvin.child("BaseUnit").attribute("K").as_int(), 1);
     EXPECT_NE(file_in(file, "documentation/index.html").find("to the &lt;air&gt;"), std::string::npos);
     EXPECT_NE(file_in(file, "sources/heater.c"), "");
+    // The rate of a state has a unit of its own; only FMI 3 knows of steps in between.
+    const pugi::xml_node rate =
+        root.child("UnitDefinitions").find_child_by_attribute("Unit", "name", "K/s").child("BaseUnit");
+    EXPECT_EQ(rate.attribute("K").as_int(), 1);
+    EXPECT_EQ(rate.attribute("s").as_int(), -1);
+    const pugi::xml_node derivative =
+        root.child("ModelVariables").find_child_by_attribute("name", "der(c.dT)");
+    EXPECT_STREQ((version == 3 ? derivative : derivative.child("Real")).attribute("unit").value(), "K/s");
+    EXPECT_EQ(root.child("CoSimulation").attribute("providesIntermediateUpdate").as_bool(), version == 3);
+    const std::string icon = file_in(file, version == 3 ? "terminalsAndIcons/icon.png" : "model.png");
+    EXPECT_EQ(icon.substr(0, 8), "\x89PNG\r\n\x1a\n");
+    EXPECT_EQ(file_in(file, "terminalsAndIcons/terminalsAndIcons.xml").empty(), version == 2);
     EXPECT_EQ(file_in(file, "sources/buildDescription.xml").empty(), version == 2);
   }
 }

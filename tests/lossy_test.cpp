@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "benchmarks/lossy_motor.h"
-#include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/estimate.h"
 #include "tellegen/model/read.h"
+#include "tellegen/records/choice.h"
 
 namespace tellegen {
 namespace {

@@ -129,6 +129,59 @@ TEST_F(MechanismModels, a_wishbone_guides_the_wheel_as_the_reference_says) {
   EXPECT_LT(largest_error(run, reference, "toe", "toe"), 1e-10);
 }
 
+TEST_F(MechanismModels, derivatives_by_hard_points_are_differences_of_the_wishbone) {
+  const std::string file = model("double-wishbone/model.toml");
+  const std::map<std::string, double> points{{"Jy", 368.1}, {"Cy", 498}, {"Iz", 149.9}};
+  const Trajectory run = this->run({"sensitivity", file, "--of", "camber,height", "--wrt", "Jy,Cy,Iz",
+                                    "--step", "0.2", "--sample", "0.2"});
+  for (const auto& [point, design] : points) {
+    const auto moved = [&](double by) {
+      const Trajectory t = this->run({"simulate", file, "--step", "0.2", "--sample", "0.2", "--interpret",
+                                      "--set", fmt::format("{}={}mm", point, design + by)});
+      std::vector<double> camber;
+      for (std::size_t r = 0; r < t.rows(); ++r) camber.push_back(t.at(r, t.find("camber").value()));
+      return camber;
+    };
+    const auto a = moved(-0.4), b = moved(-0.2), c = moved(0.2), d = moved(0.4);
+    const auto column = run.find(fmt::format("d(camber)/d({})", point)).value();
+    double largest = 0.0, apart = 0.0;
+    ASSERT_EQ(run.rows(), a.size());
+    for (std::size_t r = 0; r < run.rows(); ++r) {
+      apart = std::max(apart, std::abs(run.at(r, column) - (a[r] - 8 * b[r] + 8 * c[r] - d[r]) / 2.4));
+      largest = std::max(largest, std::abs(run.at(r, column)));
+      const double height = run.at(r, run.find("height").value());
+      if (point == "Jy" && std::abs(height - 360) > 1) {
+        EXPECT_EQ(run.at(r, column) > 0, height > 360) << height;
+      }
+    }
+    EXPECT_LT(apart, 1e-8 * largest) << point;
+  }
+}
+
+TEST_F(MechanismModels, better_hard_points_keep_the_camber) {
+  const auto moves = [&](const std::string& file) {
+    const Trajectory run = this->run({"simulate", file, "--step", "0.1", "--interpret"});
+    const auto camber = run.find("camber").value();
+    double sum = 0.0;
+    for (std::size_t r = 0; r < run.rows(); ++r)
+      sum += std::pow(run.at(r, camber) - run.at(run.rows() / 2, camber),
+                      2);  // half way up: the design position
+    return sum;
+  };
+  const std::string design = model("double-wishbone/model.toml"), file = (folder_ / "design.toml").string(),
+                    best = (folder_ / "best.toml").string();
+  put(file, get(design) + R"toml(
+[objectives]
+change = { integral = "1e4*(atan(-(H.y - G.y)/(H.x - G.x)) - atan(-(Hy - Gy)/(Hx - Gx)))^2" }
+[design]
+variables = { Ay = ["460 mm", "500 mm"], By = ["480 mm", "520 mm"], Dy = ["250 mm", "280 mm"] }
+minimize  = "change"
+)toml");
+  const Ran ran = run_program({"optimize", file, "--step", "0.1", "--output", best});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_LT(moves(best), 0.5 * moves(design));
+}
+
 std::string with_gravity(const std::string& parts) {
   return "[components]\ngravity = { kind = \"multibody.gravity\" }\n" + parts;
 }
@@ -364,6 +417,70 @@ c  = {{ kind = "multibody.revolute", from = "e2", to = "s", cut = true }}
   }
 }
 
+// A motor's spindle moves a table: what the screw closes counts its turns.
+TEST(Mechanisms, a_screw_that_closes_a_circuit_advances_turn_after_turn) {
+  const Model model = read(R"toml([components]
+turn  = { kind = "multibody.revolute_shaft", from = "datum", to = "spindle", r = "shaft", c = "datum", axis = [1, 0, 0], speed0 = 40 }
+rotor = { kind = "rotational.inertia", p = "shaft", J = 0.01 }
+slide = { kind = "multibody.prismatic", from = "datum", to = "table", axis = [1, 0, 0], damping = 200 }
+load  = { kind = "multibody.body", at = "table", mass = 20 }
+nut   = { kind = "multibody.screw", from = "table", to = "spindle", axis = [1, 0, 0], pitch = -0.01 }
+)toml");
+  // J w' = -p F, m (p w)' = F - d p w with p = pitch/(2 pi): w falls as exp(-t d p^2/(J + m p^2)).
+  const double p = 0.01 / (2 * M_PI), rate = 200 * p * p / (0.01 + 20 * p * p);
+  for (const char* method : {"rk4", "tr", "adaptive"}) {
+    SCOPED_TRACE(method);
+    SimulationOptions options = options_of(method, 2.0, 1e-2);
+    options.tolerance = 1e-7;
+    const TestRun run(model, options, {"turn.angle", "slide.position", "nut.angle"});
+    EXPECT_NEAR(run.last("turn.angle"), 40 / rate * -std::expm1(-2 * rate), 1e-3);
+    EXPECT_NEAR(run.last("slide.position"), p * run.last("turn.angle"), 1e-9);
+    EXPECT_NEAR(run.last("nut.angle"), run.last("turn.angle"), 1e-9);
+  }
+}
+
+// The rocker of a crank and rocker decides the crank only until its end, and the crank passes there. From the
+// same start, with the crank as the state, there is no such point.
+TEST(Mechanisms, links_pass_a_dead_point_of_the_state) {
+  std::string text = four_bar;
+  const auto line = [&](const std::string& name) {
+    const auto from = text.find(name + " "), to = text.find('\n', from) + 1;
+    const std::string found = text.substr(from, to - from);
+    text.erase(from, to - from);
+    return found;
+  };
+  const std::string ground = line("ground"), rest = line("b3") + line("a3");
+  line("rocker");
+  text.erase(text.find("gravity ="), text.find('\n', text.find("gravity =")) - text.find("gravity =") + 1);
+  const std::string rocker =
+      "rocker = { kind = \"multibody.revolute\", from = \"g\", to = \"f3\", angle0 = 1.8, speed0 = -1 }\n";
+  std::string led = text;
+  led.insert(led.find("crank "), ground + rocker + rest);
+  const auto run = [](const std::string& parts, double stop, double tolerance) {
+    SimulationOptions options = options_of("adaptive", stop, 1e-2);
+    options.tolerance = tolerance;
+    return TestRun(read(parts), options, {"crank.angle", "crank.speed"});
+  };
+  const TestRun start = run(led, 0.01, 1e-9);
+  text.replace(text.find("angle0 = 1.0, speed0 = 3"), 24,
+               fmt::format("angle0 = {:.17g}, speed0 = {:.17g}", start.at(0, "crank.angle"),
+                           start.at(0, "crank.speed")));
+  const double expected = run(text + ground + rocker + rest, 3.0, 1e-9).last("crank.angle");
+  EXPECT_NEAR(expected, -7.366, 1e-3);
+  EXPECT_NEAR(run(led, 3.0, 1e-4).last("crank.angle"), expected, 0.1);
+  EXPECT_NEAR(run(led, 3.0, 1e-7).last("crank.angle"), expected, 1e-2);
+  // So near that no step passes it, the run ends there.
+  SimulationOptions options = options_of("adaptive", 3.0, 1e-2);
+  options.tolerance = 1e-9;
+  const Model model = read(led);
+  const SimulationResult last = Simulation(model, options, columns_of(model, {"crank.angle"})).run();
+  if (last.failure.empty()) {
+    EXPECT_NEAR(last.values.back(), expected, 1e-3);
+  } else {
+    EXPECT_NE(last.failure.find("'crank' is in a dead point at t = "), std::string::npos) << last.failure;
+  }
+}
+
 // Joints of every kind in one tree with branches, one of them held the other way round.
 const std::string long_tree = with_gravity(R"toml(
 h1 = { kind = "multibody.universal", from = "datum", to = "f1", angle_10 = 0.4, angle_1_rate0 = 1.5, angle_20 = 0.3 }
@@ -504,6 +621,29 @@ INSTANTIATE_TEST_SUITE_P(
             "\"multibody.point_on_plane\", "
             "from = \"datum\", to = \"e\" }\n",
             "T194", "'r' decides a quaternion", 4},
+        Broken{
+            "closed_upside_down",
+            "h = { kind = \"multibody.revolute\", from = \"datum\", to = \"f\", angle0 = 0.5 }\na = { kind = "
+            "\"multibody.arm\", from = \"f\", to = \"e\", offset = [0.3, 0, 0] }\nk = { kind = "
+            "\"multibody.spherical\", from = \"e\", to = \"g\", angle_10 = 2.6, angle_20 = 0.3 }\nb = { kind "
+            "= "
+            "\"multibody.arm\", from = \"g\", to = \"p\", offset = [0.9, 0, 0] }\nc = { kind = "
+            "\"multibody.arm\", from = \"datum\", to = \"q\", offset = [1, 0, 0] }\nm = { kind = "
+            "\"multibody.revolute\", from = \"q\", to = \"r\", angle0 = 1.5 }\nd = { kind = "
+            "\"multibody.arm\", from = \"r\", to = \"s\", offset = [0.7, 0, 0] }\nw = { kind = "
+            "\"multibody.revolute\", from = \"p\", to = \"s\", cut = true }\n",
+            "T193", "is closed upside down", 9},
+        Broken{
+            "start_in_a_change_point",
+            "h = { kind = \"multibody.revolute\", from = \"datum\", to = \"f\" }\na = { kind = "
+            "\"multibody.arm\", from = \"f\", to = \"e\", offset = [1, 0, 0] }\nk = { kind = "
+            "\"multibody.revolute\", from = \"e\", to = \"g\" }\nb = { kind = \"multibody.arm\", from = "
+            "\"g\", to = \"p\", offset = [2, 0, 0] }\nc = { kind = \"multibody.arm\", from = \"datum\", to = "
+            "\"q\", offset = [2, 0, 0] }\nm = { kind = \"multibody.revolute\", from = \"q\", to = \"r\" }\nd "
+            "= "
+            "{ kind = \"multibody.arm\", from = \"r\", to = \"s\", offset = [1, 0, 0] }\nw = { kind = "
+            "\"multibody.revolute\", from = \"p\", to = \"s\" }\n",
+            "T198", "the circuit that 'w' closes starts in a change point", 9},
         Broken{
             "shafts_all_around",
             "h = { kind = \"multibody.revolute\", from = \"datum\", to = \"f\", damping = 1 }\nk = { kind = "

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tellegen/estimate/record.h"
 #include "tellegen/model/read.h"
+#include "tellegen/records/record.h"
 #include "tellegen/results/test_folder.h"
 #include "tellegen/results/trajectory.h"
 #include "tests/program.h"

@@ -112,14 +112,16 @@ TEST(Targets, bare_cortex_m_gives_the_same_bits) {
     std::vector<std::string> options;
   };
   const std::vector<std::string> single{"--real", "float"}, twin{"--estimator", "kf"};
+  const std::vector<std::string> single_twin{"--estimator", "kf", "--real", "float"};
   for (const auto& [machine, cases] :
        {std::pair{
             cortex_m3(),
             std::vector<Case>{{"rlc", {}}, {"rectifier", {}}, {"pmsm-thermal", {}}, {"inverter", twin}}},
-        std::pair{
-            cortex_m4f(),
-            std::vector<Case>{
-                {"rlc", single}, {"motor-thermal", single}, {"pmsm-thermal", single}, {"rectifier", {}}}}})
+        std::pair{cortex_m4f(), std::vector<Case>{{"rlc", single},
+                                                  {"motor-thermal", single},
+                                                  {"pmsm-thermal", single},
+                                                  {"rectifier", {}},
+                                                  {"inverter", single_twin}}}})
     for (const Case& c : cases) {
       const TestFolder folder;
       const std::string to = (folder / "c").string();

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "tellegen/equations/test_text.h"
+#include "tellegen/model/test_text.h"
 #include "tellegen/sensitivity/rank.h"
 
 namespace tellegen {
@@ -84,6 +84,21 @@ TEST(TorqueConverterStudy, published_scores_are_those_of_a_fixed_end) {
     ++published;
   }
   EXPECT_EQ(published, 10);
+}
+
+// What `optimize` does: other parameters, each time with the derivatives by those that the design may change.
+// A torque that is zero from the moment the stator lets go must not be taken for one that crosses its
+// threshold.
+TEST(TorqueConverterStudy, has_derivatives_in_the_whole_space_of_its_design) {
+  Study study(shipped_model("torque-converter"), {"E_loss"}, {"R_p", "R_s", "R_t", "rho"}, options(false));
+  for (const double R_p : {0.115, 0.118, 0.12, 0.122, 0.125, 0.13}) {
+    const std::vector<double> at{R_p, 0.088, 0.068, 840.0}, beside{R_p, 0.088, 0.068 * (1 + 1e-4), 840.0};
+    const StudyResult here = study.evaluate(at), there = study.evaluate(beside);
+    ASSERT_EQ(here.failure, "") << R_p;
+    ASSERT_EQ(there.failure, "") << R_p;
+    const double mean = 0.5 * (here.gradient[2] + there.gradient[2]);
+    EXPECT_NEAR((there.values[0] - here.values[0]) / (beside[2] - at[2]) / mean, 1.0, 1e-3) << R_p;
+  }
 }
 
 TEST(CellStudy, scores_of_the_efficiency) {

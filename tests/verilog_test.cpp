@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tellegen/results/test_folder.h"
@@ -35,7 +36,8 @@ struct Hardware {
 };
 
 // One with multipliers and adders only, one that divides and takes roots, one with products of two cycles;
-// the same on a processor. Each by itself and over the ports of a host.
+// the same on a processor, and many machines in a pipeline, each at other states and inputs; one that
+// switches. Each by itself and over the ports of a host.
 TEST(Verilog, module_and_bit_true_model_agree_in_every_bit) {
   const TestFolder folder;
   int count = 0;
@@ -46,7 +48,13 @@ TEST(Verilog, module_and_bit_true_model_agree_in_every_bit) {
         Hardware{"motor-free-acceleration", {"--stop", "0.05 s", "--core", "microcode"}},
         Hardware{"motor-sag",
                  {"--stop", "5 ms", "--inputs", "factor_a", "--iterations", "1", "--core", "microcode"}},
-        Hardware{"rlc", {"--bits", "16", "--core", "microcode"}}}) {
+        Hardware{"rlc", {"--bits", "16", "--core", "microcode"}},
+        Hardware{"motor-free-acceleration", {"--stop", "0.05 s", "--core", "pipeline", "--machines", "5"}},
+        Hardware{"motor-sag",
+                 {"--stop", "5 ms", "--inputs", "factor_a", "--iterations", "1", "--core", "pipeline",
+                  "--machines", "3", "--interval", "100"}},
+        Hardware{"rlc", {"--core", "pipeline", "--machines", "20", "--interval", "1", "--latency", "2"}},
+        Hardware{"buck-converter", {"--stop", "50 us", "--inputs", "gate", "--iterations", "2"}}}) {
     const fs::path path = folder / std::to_string(count++);
     std::vector<std::string> options = h.options;
     options.insert(options.end(), {"--vector", "3", "--name", "m"});
@@ -60,12 +68,88 @@ TEST(Verilog, module_and_bit_true_model_agree_in_every_bit) {
   }
 }
 
+// Through all eighths of the circle, against `simulate`.
+TEST(Verilog, angles_of_two_words) {
+  const TestFolder folder;
+  put(folder / "turn.toml", R"toml(
+[components]
+ex = { kind = "electrical.voltage_source", p = "x0", n = "datum", V = "3*cos(2*t)" }
+rx = { kind = "electrical.resistor", p = "x0", n = "x", R = 1 }
+cx = { kind = "electrical.capacitor", p = "x", n = "datum", C = "1 mF", v0 = 3 }
+ey = { kind = "electrical.voltage_source", p = "y0", n = "datum", V = "3*sin(2*t) + 0.01" }
+ry = { kind = "electrical.resistor", p = "y0", n = "y", R = 1 }
+cy = { kind = "electrical.capacitor", p = "y", n = "datum", C = "1 mF", v0 = 0.01 }
+[outputs]
+up   = "atan2(y.v, x.v)"
+down = "atan2(-y.v, x.v)"
+[simulation]
+stop = "1.5 s"
+step = "10 ms"
+method = "tr"
+)toml");
+  const std::string to = (folder / "v").string();
+  const Ran ran = run_program({"export", (folder / "turn.toml").string(), "--as", "verilog", "--name", "m",
+                               "--vector", "150", "--output", to, "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_LT(json["errors"]["up"].get<double>(), 1e-6);
+  EXPECT_LT(json["errors"]["down"].get<double>(), 1e-6);
+  const std::string said = make_in(to, "c iverilog");
+  EXPECT_NE(said.find("150 steps, 0 words differ"), std::string::npos) << said;
+  EXPECT_NE(said.find(" cycles, 0 bits differ"), std::string::npos) << said;
+  // A project for Quartus names what is there.
+  const std::string project = get(fs::path(to) / "m.qsf");
+  for (const char* file : {"m.v", "m_words.v", "m_axi.v", "tellegen_divide.v"}) {
+    EXPECT_NE(project.find(std::string("VERILOG_FILE ") + file + "\n"), std::string::npos) << file;
+    EXPECT_TRUE(fs::exists(fs::path(to) / file)) << file;
+  }
+}
+
+// Readings with gaps; a row is the step. Of a linear model with its covariance, with a steady gain, and of
+// one that is linearised in every row.
+TEST(Verilog, estimators_agree_in_every_bit) {
+  const TestFolder folder;
+  const auto record = [&](const std::string& model, const std::string& name) {
+    const std::string file = (folder / name).string();
+    const Ran ran =
+        run_program({"synthesize", models + model, "--stop", "0.1 s", "--loss", "20 %", "--output", file});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return file;
+  };
+  const std::string inverter = record("inverter/case2.toml", "inverter.csv"),
+                    network = record("rc-thermal/network.toml", "network.csv");
+  struct Case {
+    std::string model, estimator, data;
+    std::vector<std::string> options;
+  };
+  int count = 0;
+  for (const Case& c :
+       {Case{"inverter/model.toml", "kf", inverter, {"--outputs", "T1,T1_sd,Q_u", "--dividers", "2"}},
+        Case{"inverter/model.toml", "steady", inverter, {}},
+        Case{"inverter/model.toml", "kf", inverter, {"--core", "microcode"}},
+        Case{"rc-thermal/network.toml", "ekf", network, {"--bits", "32"}}}) {
+    const fs::path path = folder / std::to_string(count++);
+    std::vector<std::string> arguments{
+        "export", models + c.model, "--as",        "verilog", "--estimator", c.estimator, "--data",
+        c.data,   "--output",       path.string(), "--name",  "m",           "--vector",  "20"};
+    arguments.insert(arguments.end(), c.options.begin(), c.options.end());
+    const Ran ran = run_program(arguments);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const std::string said = make_in(path, "c iverilog");
+    EXPECT_NE(said.find("20 steps, 0 words differ"), std::string::npos) << c.estimator << "\n" << said;
+    EXPECT_NE(said.find(" cycles, 0 bits differ"), std::string::npos) << c.estimator << "\n" << said;
+  }
+  const Ran none = run_program({"export", models + "inverter/model.toml", "--as", "verilog", "--estimator",
+                                "kf", "--output", (folder / "x").string()});
+  EXPECT_NE(none.err.find("needs a record"), std::string::npos) << none.err;
+}
+
 // The fastest design within limits, exported with the options that it is printed with.
 TEST(Explore, finds_a_design_and_says_how_to_export_it) {
   const TestFolder folder;
   const std::string model = models + "motor-free-acceleration/model.toml";
   const auto explore = [&](std::vector<std::string> options) {
-    options.insert(options.begin(), {"explore", model, "--stop", "0.05 s"});
+    options.insert(options.begin(), {"explore", model, "--stop", "0.05 s", "--core", "units"});
     return run_program(options);
   };
   const Ran ran = explore({"--multipliers", "1:3", "--adders", "2,3", "--bits", "18,20", "--coarser", "0",

@@ -162,29 +162,30 @@ TEST_F(BinaryTables, matlab_vectors_matrices_and_structures) {
 
 TEST_F(BinaryTables, hdf5_datasets_with_units) {
   const fs::path file = folder_ / "log.h5";
-  const hid_t out = h5().H5Fcreate(file.c_str(), h5_truncate, H5P_DEFAULT, H5P_DEFAULT);
-  const hid_t group = h5().H5Gcreate2(out, "bench", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t out = loaded_hdf5().H5Fcreate(file.c_str(), h5_truncate, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t group = loaded_hdf5().H5Gcreate2(out, "bench", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   const auto write = [&](const char* name, std::vector<hsize_t> shape, const Values& values,
                          const std::string& unit) {
-    const hid_t space = h5().H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
-    const hid_t set =
-        h5().H5Dcreate2(out, name, h5().native_double, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    h5().H5Dwrite(set, h5().native_double, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    const hid_t space = loaded_hdf5().H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
+    const hid_t set = loaded_hdf5().H5Dcreate2(out, name, loaded_hdf5().native_double, space, H5P_DEFAULT,
+                                               H5P_DEFAULT, H5P_DEFAULT);
+    loaded_hdf5().H5Dwrite(set, loaded_hdf5().native_double, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
     if (!unit.empty()) {
-      const hid_t type = h5().H5Tcopy(h5().c_string), one = h5().H5Screate(H5S_SCALAR);
-      h5().H5Tset_size(type, unit.size());
-      const hid_t attribute = h5().H5Acreate2(set, "units", type, one, H5P_DEFAULT, H5P_DEFAULT);
-      h5().H5Awrite(attribute, type, unit.data());
-      h5().H5Aclose(attribute), h5().H5Sclose(one), h5().H5Tclose(type);
+      const hid_t type = loaded_hdf5().H5Tcopy(loaded_hdf5().c_string),
+                  one = loaded_hdf5().H5Screate(H5S_SCALAR);
+      loaded_hdf5().H5Tset_size(type, unit.size());
+      const hid_t attribute = loaded_hdf5().H5Acreate2(set, "units", type, one, H5P_DEFAULT, H5P_DEFAULT);
+      loaded_hdf5().H5Awrite(attribute, type, unit.data());
+      loaded_hdf5().H5Aclose(attribute), loaded_hdf5().H5Sclose(one), loaded_hdf5().H5Tclose(type);
     }
-    h5().H5Dclose(set), h5().H5Sclose(space);
+    loaded_hdf5().H5Dclose(set), loaded_hdf5().H5Sclose(space);
   };
   write("bench/time", {3}, {0, 0.5, 1}, "s");
   write("bench/T", {3}, {20, 21, 22}, "degC");
   write("bench/U", {3, 1}, {1, 2, 3}, "");
   write("constant", {1}, {7}, "");
-  h5().H5Gclose(group);
-  h5().H5Fclose(out);
+  loaded_hdf5().H5Gclose(group);
+  loaded_hdf5().H5Fclose(out);
   const auto table = open_table(file, {});
   EXPECT_EQ(table->columns()[static_cast<std::size_t>(table->time_column())].name, "bench/time");
   EXPECT_EQ(column(*open_table(file, {}), "bench/T"), (Values{20, 21, 22}));

@@ -4,6 +4,8 @@
 
 #include <hdf5.h>
 
+#include "tellegen/data/loaded_library.h"
+
 // What is used of it.
 // clang-format off
 #define TELLEGEN_HDF5(F) \
@@ -21,9 +23,7 @@
 namespace tellegen {
 
 struct Hdf5Library {
-#define TELLEGEN_FIELD(name) decltype(&::name) name;
-  TELLEGEN_HDF5(TELLEGEN_FIELD)
-#undef TELLEGEN_FIELD
+  TELLEGEN_HDF5(TELLEGEN_LOADED_FIELD)
   hid_t native_double, c_string, dataset_creation;  // H5T_NATIVE_DOUBLE, H5T_C_S1, H5P_DATASET_CREATE
 };
 
@@ -31,16 +31,16 @@ struct Hdf5Library {
 inline constexpr unsigned h5_read_only = 0x0000u, h5_truncate = 0x0002u;
 
 // Throws std::runtime_error where it is not installed.
-const Hdf5Library& h5();
+const Hdf5Library& loaded_hdf5();
 
 // The library prints its own stack of errors unless told not to; ours say what matters.
 class QuietHdf5 {
  public:
   QuietHdf5() {
-    h5().H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    h5().H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    loaded_hdf5().H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+    loaded_hdf5().H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
-  ~QuietHdf5() { h5().H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+  ~QuietHdf5() { loaded_hdf5().H5Eset_auto2(H5E_DEFAULT, function_, data_); }
   QuietHdf5(const QuietHdf5&) = delete;
   QuietHdf5& operator=(const QuietHdf5&) = delete;
 

@@ -30,17 +30,17 @@ template <class Read>
 std::vector<std::string> read_texts(hid_t type, hid_t space, const Read& read) {
   std::vector<std::string> texts;
   const auto count =
-      static_cast<std::size_t>(std::max<hssize_t>(0, h5().H5Sget_simple_extent_npoints(space)));
-  if (h5().H5Tis_variable_str(type) > 0) {
-    const Hdf5Handle memory(h5().H5Tcopy(h5().c_string), h5().H5Tclose);
-    h5().H5Tset_size(memory, H5T_VARIABLE);
-    h5().H5Tset_cset(memory, h5().H5Tget_cset(type));
+      static_cast<std::size_t>(std::max<hssize_t>(0, loaded_hdf5().H5Sget_simple_extent_npoints(space)));
+  if (loaded_hdf5().H5Tis_variable_str(type) > 0) {
+    const Hdf5Handle memory(loaded_hdf5().H5Tcopy(loaded_hdf5().c_string), loaded_hdf5().H5Tclose);
+    loaded_hdf5().H5Tset_size(memory, H5T_VARIABLE);
+    loaded_hdf5().H5Tset_cset(memory, loaded_hdf5().H5Tget_cset(type));
     std::vector<char*> pointers(count, nullptr);
     if (read(memory, pointers.data()) < 0) return {};
     for (char* p : pointers) texts.emplace_back(p ? p : "");
-    h5().H5Dvlen_reclaim(memory, space, H5P_DEFAULT, pointers.data());
+    loaded_hdf5().H5Dvlen_reclaim(memory, space, H5P_DEFAULT, pointers.data());
   } else {
-    const std::size_t size = h5().H5Tget_size(type);
+    const std::size_t size = loaded_hdf5().H5Tget_size(type);
     std::vector<char> bytes(size * count);
     if (read(type, bytes.data()) < 0) return {};
     for (std::size_t k = 0; k < count; ++k) {
@@ -53,12 +53,13 @@ std::vector<std::string> read_texts(hid_t type, hid_t space, const Read& read) {
 }
 
 std::vector<std::string> attribute_texts(hid_t object, const char* name) {
-  if (h5().H5Aexists(object, name) <= 0) return {};
-  const Hdf5Handle attribute(h5().H5Aopen(object, name, H5P_DEFAULT), h5().H5Aclose);
-  const Hdf5Handle type(h5().H5Aget_type(attribute), h5().H5Tclose),
-      space(h5().H5Aget_space(attribute), h5().H5Sclose);
-  if (h5().H5Tget_class(type) != H5T_STRING) return {};
-  return read_texts(type, space, [&](hid_t memory, void* to) { return h5().H5Aread(attribute, memory, to); });
+  if (loaded_hdf5().H5Aexists(object, name) <= 0) return {};
+  const Hdf5Handle attribute(loaded_hdf5().H5Aopen(object, name, H5P_DEFAULT), loaded_hdf5().H5Aclose);
+  const Hdf5Handle type(loaded_hdf5().H5Aget_type(attribute), loaded_hdf5().H5Tclose),
+      space(loaded_hdf5().H5Aget_space(attribute), loaded_hdf5().H5Sclose);
+  if (loaded_hdf5().H5Tget_class(type) != H5T_STRING) return {};
+  return read_texts(type, space,
+                    [&](hid_t memory, void* to) { return loaded_hdf5().H5Aread(attribute, memory, to); });
 }
 
 class Hdf5Reader {
@@ -68,10 +69,11 @@ class Hdf5Reader {
 
   std::unique_ptr<TableSource> open() {
     const QuietHdf5 silent;
-    const Hdf5Handle file(h5().H5Fopen(path_.c_str(), h5_read_only, H5P_DEFAULT), h5().H5Fclose);
+    const Hdf5Handle file(loaded_hdf5().H5Fopen(path_.c_str(), h5_read_only, H5P_DEFAULT),
+                          loaded_hdf5().H5Fclose);
     if (!file.good()) throw cannot_read(path_, "it is not a whole HDF5 file");
     file_ = file;
-    h5().H5Lvisit(
+    loaded_hdf5().H5Lvisit(
         file, H5_INDEX_NAME, H5_ITER_NATIVE,
         [](hid_t, const char* name, const H5L_info_t*, void* self) -> herr_t {
           static_cast<Hdf5Reader*>(self)->names_.emplace_back(name);
@@ -87,37 +89,43 @@ class Hdf5Reader {
 
  private:
   std::vector<std::string> texts_of(const std::string& name) const {
-    if (h5().H5Lexists(file_, name.c_str(), H5P_DEFAULT) <= 0) return {};
-    const Hdf5Handle set(h5().H5Dopen2(file_, name.c_str(), H5P_DEFAULT), h5().H5Dclose);
+    if (loaded_hdf5().H5Lexists(file_, name.c_str(), H5P_DEFAULT) <= 0) return {};
+    const Hdf5Handle set(loaded_hdf5().H5Dopen2(file_, name.c_str(), H5P_DEFAULT), loaded_hdf5().H5Dclose);
     if (!set.good()) return {};
-    const Hdf5Handle type(h5().H5Dget_type(set), h5().H5Tclose), space(h5().H5Dget_space(set), h5().H5Sclose);
-    if (h5().H5Tget_class(type) != H5T_STRING) return {};
+    const Hdf5Handle type(loaded_hdf5().H5Dget_type(set), loaded_hdf5().H5Tclose),
+        space(loaded_hdf5().H5Dget_space(set), loaded_hdf5().H5Sclose);
+    if (loaded_hdf5().H5Tget_class(type) != H5T_STRING) return {};
     return read_texts(type, space, [&](hid_t memory, void* to) {
-      return h5().H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
+      return loaded_hdf5().H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
     });
   }
 
   void visit(const std::string& name) {
-    const Hdf5Handle set(h5().H5Dopen2(file_, name.c_str(), H5P_DEFAULT), h5().H5Dclose);
+    const Hdf5Handle set(loaded_hdf5().H5Dopen2(file_, name.c_str(), H5P_DEFAULT), loaded_hdf5().H5Dclose);
     if (!set.good()) return;  // a group
-    const Hdf5Handle type(h5().H5Dget_type(set), h5().H5Tclose), space(h5().H5Dget_space(set), h5().H5Sclose);
-    std::vector<hsize_t> shape(static_cast<std::size_t>(std::max(0, h5().H5Sget_simple_extent_ndims(space))));
-    h5().H5Sget_simple_extent_dims(space, shape.data(), nullptr);
+    const Hdf5Handle type(loaded_hdf5().H5Dget_type(set), loaded_hdf5().H5Tclose),
+        space(loaded_hdf5().H5Dget_space(set), loaded_hdf5().H5Sclose);
+    std::vector<hsize_t> shape(
+        static_cast<std::size_t>(std::max(0, loaded_hdf5().H5Sget_simple_extent_ndims(space))));
+    loaded_hdf5().H5Sget_simple_extent_dims(space, shape.data(), nullptr);
     std::string unit;
     for (const char* key : {"unit", "units", "Unit", "Units"})
       if (const auto texts = attribute_texts(set, key); unit.empty() && texts.size() == 1) unit = texts[0];
-    const H5T_class_t kind = h5().H5Tget_class(type);
+    const H5T_class_t kind = loaded_hdf5().H5Tget_class(type);
     if (kind == H5T_COMPOUND && shape.size() == 1) {
-      for (int m = 0; m < h5().H5Tget_nmembers(type); ++m) {
-        const Hdf5Handle member(h5().H5Tget_member_type(type, static_cast<unsigned>(m)), h5().H5Tclose);
-        if (h5().H5Tget_class(member) != H5T_FLOAT && h5().H5Tget_class(member) != H5T_INTEGER) continue;
-        char* field = h5().H5Tget_member_name(type, static_cast<unsigned>(m));
-        const Hdf5Handle one(h5().H5Tcreate(H5T_COMPOUND, sizeof(double)), h5().H5Tclose);
-        h5().H5Tinsert(one, field, 0, h5().native_double);
+      for (int m = 0; m < loaded_hdf5().H5Tget_nmembers(type); ++m) {
+        const Hdf5Handle member(loaded_hdf5().H5Tget_member_type(type, static_cast<unsigned>(m)),
+                                loaded_hdf5().H5Tclose);
+        if (loaded_hdf5().H5Tget_class(member) != H5T_FLOAT &&
+            loaded_hdf5().H5Tget_class(member) != H5T_INTEGER)
+          continue;
+        char* field = loaded_hdf5().H5Tget_member_name(type, static_cast<unsigned>(m));
+        const Hdf5Handle one(loaded_hdf5().H5Tcreate(H5T_COMPOUND, sizeof(double)), loaded_hdf5().H5Tclose);
+        loaded_hdf5().H5Tinsert(one, field, 0, loaded_hdf5().native_double);
         std::vector<double> values(shape[0]);
-        if (h5().H5Dread(set, one, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0)
+        if (loaded_hdf5().H5Dread(set, one, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0)
           columns_.push_back({{field, "", false, ""}, std::move(values)});
-        h5().H5free_memory(field);
+        loaded_hdf5().H5free_memory(field);
       }
       return;
     }
@@ -127,7 +135,9 @@ class Hdf5Reader {
     hsize_t count = 1;
     for (hsize_t n : shape) count *= n;
     std::vector<double> values(count);
-    if (h5().H5Dread(set, h5().native_double, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) return;
+    if (loaded_hdf5().H5Dread(set, loaded_hdf5().native_double, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                              values.data()) < 0)
+      return;
     if (shape.size() == 1) {
       columns_.push_back({{name, unit, false, ""}, std::move(values)});
       return;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "tellegen/deploy/hardware_schedule.h"
+#include "tellegen/deploy/micro_program.h"
 
 namespace tellegen {
 
@@ -44,5 +45,16 @@ HardwareArea estimated_area(const AreaCounts& counts);
 
 // Seconds of a clock cycle, by rule of thumb: nothing is placed here. Good for comparing designs, no promise.
 double estimated_period(const AreaCounts& counts, const HardwareUnits& units, int bits);
+
+// micro_area.cpp: the same of a processor.
+struct MicroCounts {
+  double shifted = 0.0;  // bits times digits of how far they are shifted
+  double chosen = 0.0;   // bits that are one of two
+  double carries = 0.0, divided = 0.0, table_bits = 0.0, flipflops = 0.0;  // as above
+  int dsps = 0, ram_blocks = 0;
+};
+MicroCounts count_micro(const FixedStep& fixed, const MicroProgram& program);
+HardwareArea estimated_area(const MicroCounts& counts);
+double micro_period(const MicroProgram& program, int bits);
 
 }  // namespace tellegen

@@ -7,6 +7,7 @@
 #include "runtime/tellegen_rk4_steps.h"
 #include "runtime/tellegen_steps.h"
 #include "tellegen/deploy/c_model.h"
+#include "tellegen/program/c_functions.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
@@ -51,7 +52,7 @@ std::string timed_updates(const StepCode::Events& e) {
   if (e.timed_of.empty()) return {};
   Procedure procedure{.program = e.timed_updates};
   procedure.entries = {{"timed_updates", {run_section(0), emit(procedure.program.roots)}}};
-  return "\nstatic " + c_source(procedure, "");
+  return "\n" + c_static_function(procedure, "timed_updates");
 }
 
 std::string known_to(const StepCode::Events& e) {

@@ -17,7 +17,8 @@ constexpr std::size_t most_of_a_step = 60'000;
 
 }  // namespace
 
-CModel make_c_model(const Model& model, Simulation& simulation, const std::string& name, bool single) {
+CModel make_c_model(const Model& model, Simulation& simulation, const std::string& name, bool single,
+                    bool fixed) {
   refuse_fmus(model, "exported code is made of equations");
   CModel m{.model = model,
            .simulation = simulation,
@@ -31,8 +32,8 @@ CModel make_c_model(const Model& model, Simulation& simulation, const std::strin
     throw ModelError({{model.file.string(), 0},
                       "T420",
                       fmt::format("this run cannot be exported as C: {}", m.code.refused),
-                      {"a model of up to 2000 unknowns can, by bdf1, bdf2, bdf3, tr, trnp, and by rk4 where "
-                       "its rates have formulas"}});
+                      {"models with states can, by bdf1, bdf2, bdf3, tr, trnp, by rk4 where their rates have "
+                       "formulas, and by exact where they are linear and sources are smooth"}});
   for (const StepCode::Part& part : m.code.parts)
     if (const std::size_t count = part.procedure.program.code.size(); count > most_of_a_step)
       throw ModelError({{model.file.string(), 0},
@@ -42,6 +43,8 @@ CModel make_c_model(const Model& model, Simulation& simulation, const std::strin
                                     count, most_of_a_step),
                         {"what is nonlinear in hundreds of equations is eliminated in every iteration; a "
                          "smaller or a linear network can"}});
+  if (const auto* network = dynamic_cast<const HasTables*>(&simulation.integrator()))
+    m.tables = network->step_tables();
   if (single && m.code.events)
     throw ModelError(
         {{model.file.string(), 0},
@@ -56,6 +59,12 @@ CModel make_c_model(const Model& model, Simulation& simulation, const std::strin
   for (const std::string& input : simulation.problem().options.external)
     m.inputs.push_back(inputs.add(input));
   m.parameters = find_c_parameters(model, simulation, m.code);
+  if (fixed) {
+    for (const CParameters::Setting& s : m.parameters.settings)
+      m.parameters.fixed.push_back(m.parameter(s).name + ": no parameter is to be set");
+    m.parameters.settings.clear();
+    m.parameters.followed.clear();
+  }
   m.first.resize(m.outputs.size());
   simulation.first_row(m.first.data());
   return m;
@@ -69,6 +78,8 @@ std::vector<ExportedFile> c_code_files(const CModel& m) {
   }
   if (m.settable()) files.push_back({m.name + "_numbers.c", c_numbers(m)});
   files.push_back({"tellegen_math.h", std::string(runtime_source())});
+  if (m.by_tables())
+    files.push_back({"tellegen_network.h", std::string(runtime_source("tellegen_network.h"))});
   if (m.single()) files.push_back({"tellegen_single.h", std::string(runtime_source("tellegen_single.h"))});
   if (m.code.events)
     for (const std::string& header : c_event_headers(m))
@@ -87,10 +98,17 @@ bool iterates(const CModel& m) {
     }
     return loops;
   };
+  if (m.by_tables()) return m.tables.back().iterates;
   return loops_in(m.last().procedure.entries[1].body, loops_in) > 1;
 }
 
-void measure(const CModel& m, CExport& result) {
+// Operations, and calls of functions, in a step with one of Newton's iterations.
+void count_operations(const CModel& m, CExport& result) {
+  if (m.by_tables()) {
+    result.operations = m.tables.back().operations;
+    result.functions = m.tables.back().functions;
+    return;
+  }
   const Program& program = m.last().procedure.program;
   const auto count = [&](std::span<const Instruction> code, int sign) {
     for (const Instruction& i : code)
@@ -100,6 +118,10 @@ void measure(const CModel& m, CExport& result) {
   };
   count(program.code, 1);
   count(program.section(0), -1);  // prepare
+}
+
+void measure(const CModel& m, CExport& result) {
+  count_operations(m, result);
   const std::size_t real = m.single() ? 4 : 8;
   for (const StepCode::Part& part : m.code.parts) result.state_bytes += real * part.registers.size();
   for (const Reals& reals : m.reals) result.state_bytes += 8 * static_cast<std::size_t>(reals.slots);
@@ -110,7 +132,7 @@ void measure(const CModel& m, CExport& result) {
 }  // namespace
 
 CExport export_c(const Model& model, Simulation& simulation, const ExportOptions& options) {
-  const CModel m = make_c_model(model, simulation, options.name, options.single);
+  const CModel m = make_c_model(model, simulation, options.name, options.single, options.fixed);
   CExport result;
   for (const CParameters::Setting& s : m.parameters.settings)
     result.parameters.push_back(m.parameter(s).name);

@@ -22,6 +22,7 @@ struct ExportOptions {
   std::string name;           // what functions and files are called; a C identifier
   std::int64_t vector = 100;  // steps in vector.h
   bool single = false;        // float instead of double, time apart (program/single.h)
+  bool fixed = false;         // no parameter can be set: the compiler may compute with numbers
 };
 
 struct CExport {

@@ -26,12 +26,22 @@ std::string start_inputs(const CModel& m) {
 
 }  // namespace
 
+void refuse_other_pivots(const CModel& m) {
+  if (!m.by_tables()) return;
+  if (const StepCode after = m.simulation.integrator().step_code(); !after.refused.empty())
+    throw ModelError({{m.model.file.string(), 0},
+                      "T420",
+                      fmt::format("this run cannot be exported as C: {}", after.refused),
+                      {"exported code keeps the pivots it begins with; shorter steps change less"}});
+}
+
 // Steps that Tellegen takes, every one a row.
 std::string c_test_vector(const CModel& m, std::int64_t steps, CExport& result) {
   const auto width = m.outputs.size();
   const std::int64_t samples = std::max<std::int64_t>(1, std::min(steps, sample_count(m.problem())));
   std::vector<double> rows(static_cast<std::size_t>(samples) * width);
   const std::int64_t done = m.simulation.integrator().advance(samples, rows.data());
+  refuse_other_pivots(m);
   if (m.single()) {
     const std::vector<double> single = single_rows(m, done, m.problem().stride);
     if (single.size() < static_cast<std::size_t>(done) * width)

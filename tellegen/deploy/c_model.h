@@ -7,6 +7,7 @@
 #include "tellegen/deploy/c_parameters.h"
 #include "tellegen/deploy/zip_file.h"
 #include "tellegen/program/single.h"
+#include "tellegen/simulate/network_code.h"
 
 namespace tellegen {
 
@@ -18,6 +19,7 @@ struct CModel {
   CParameters parameters;
   std::vector<std::string> outputs, inputs;  // members
   std::vector<double> first;                 // outputs at t = 0
+  std::vector<StepTables> tables = {};       // of each part, where these are no procedures
   std::vector<Reals> reals = {};             // of each part, in single precision; in double there are none
 
   const Problem& problem() const { return simulation.problem(); }
@@ -27,6 +29,7 @@ struct CModel {
   const ModelParameter& parameter(const CParameters::Setting& s) const {
     return model.parameters[static_cast<std::size_t>(s.parameter)];
   }
+  bool by_tables() const { return !tables.empty(); }
   bool single() const { return !reals.empty(); }
   const char* real() const { return single() ? "float" : "double"; }
   const char* math() const { return single() ? "tellegen_single.h" : "tellegen_math.h"; }
@@ -44,7 +47,8 @@ struct CModel {
 };
 
 // Throws ModelError (T420) where the run is not made of equal steps.
-CModel make_c_model(const Model& model, Simulation& simulation, const std::string& name, bool single = false);
+CModel make_c_model(const Model& model, Simulation& simulation, const std::string& name, bool single = false,
+                    bool fixed = false);
 
 std::vector<ExportedFile> c_code_files(const CModel& m);  // all that is compiled, and what it includes
 
@@ -65,6 +69,9 @@ std::size_t c_event_bytes(const CModel& m);
 // Rows that the steps give in single precision, `stride` steps from one to the next; fewer where Newton's
 // iteration does not converge.
 std::vector<double> single_rows(const CModel& m, std::int64_t rows, std::int64_t stride);
+
+// Throws ModelError (T420) where the steps that have been taken needed other pivots than the code has.
+void refuse_other_pivots(const CModel& m);
 
 // What belongs to an export beside the code.
 struct CExport;

@@ -5,6 +5,7 @@
 
 #include "tellegen/deploy/c_names.h"
 #include "tellegen/equations/system.h"
+#include "tellegen/simulate/signature.h"
 
 namespace tellegen {
 namespace {
@@ -65,7 +66,7 @@ class ParameterFinder {
     Names used;
     for (std::size_t k = 0; k < code_.parts.size(); ++k)
       for (const StepCode::Number& n : code_.parts[k].numbers) {
-        const Expr value = number_formula(n);
+        const Expr value = number_formula(simulation_.system(), n);
         if (!value) continue;
         const Expr plain_value = of_plain(value);
         if (symbols_of(std::span(&plain_value, 1)).empty()) continue;
@@ -92,23 +93,8 @@ class ParameterFinder {
     Names names;
     if (!code_.events) return names;
     for (const StepCode::Number& n : code_.events->deciding)
-      if (const Expr value = number_formula(n)) add_names(names, of_plain(value));
+      if (const Expr value = number_formula(simulation_.system(), n)) add_names(names, of_plain(value));
     return names;
-  }
-
-  // In model parameters; empty: it is none of the user's.
-  Expr number_formula(const StepCode::Number& n) const {
-    const Group& group = simulation_.system().groups[n.group];
-    const Kind& kind = model_.kinds[group.kind];
-    const std::string& slot = group.parameters[n.parameter].name();
-    for (std::size_t k = 0; k < kind.parameters.size(); ++k)
-      if (kind.parameters[k].name == slot) {
-        const ParameterValue& value = model_.components[group.components[n.member]].values[k];
-        return value.constant ? value.value : Expr();
-      }
-    for (const ModelParameter& p : model_.parameters)
-      if (slot.size() == p.name.size() + 1 && slot.ends_with(p.name)) return p.symbol;  // "$R1"
-    return {};
   }
 
   // What depends on a fixed parameter keeps its number for it.

@@ -7,6 +7,7 @@
 #include "tellegen/deploy/c_model.h"
 #include "tellegen/deploy/c_names.h"
 #include "tellegen/program/compile.h"
+#include "tellegen/program/repeats.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
@@ -108,6 +109,29 @@ std::string init_function(const CModel& m) {
   return out + "}\n";
 }
 
+// More than so many numbers are copied by tables.
+constexpr std::size_t many = 64;
+
+std::string copy_tables(const std::string& name, const std::vector<RegisterCopy>& copies) {
+  std::string to, from;
+  for (std::size_t k = 0; k < copies.size(); ++k) {
+    const char* const line = k % 24 == 0 ? "\n  " : "";
+    to += fmt::format("{}{},", line, copies[k].target);
+    from += fmt::format("{}{},", line, copies[k].source);
+  }
+  return fmt::format("\nstatic const int {0}_to[] = {{{1}\n}};\nstatic const int {0}_from[] = {{{2}\n}};\n",
+                     name, to, from);
+}
+
+std::string copy_loop(const std::string& name, std::size_t count, const std::string& to,
+                      const std::string& from) {
+  return fmt::format(
+      "{{\n    int k;\n    for (k = 0; k < {0}; ++k) {1}[{2}_to[k]] = {3}[{2}_from[k]];\n  }}\n", count, to,
+      name, from);
+}
+
+bool copies_by_tables(const CModel& m, std::size_t count) { return !m.single() && count > many; }
+
 // A number from outside may be in factors that are computed once.
 std::string take_inputs(const CModel& m, std::size_t k) {
   const StepCode::Part& part = m.code.parts[k];
@@ -117,7 +141,7 @@ std::string take_inputs(const CModel& m, std::size_t k) {
   for (std::size_t i = 0; i < m.inputs.size(); ++i) {
     const std::string differs = fmt::format("{} != u->{}", m.reg(k, part.inputs[i]), m.inputs[i]);
     changed += (changed.empty() ? "" : " || ") + differs;
-    if (part.procedure.program.section_of[part.inputs[i]] == 0)
+    if (m.by_tables() ? m.tables[k].factor[i] != 0 : part.procedure.program.section_of[part.inputs[i]] == 0)
       factors += (factors.empty() ? "" : " || ") + differs;
   }
   out += fmt::format("  if (!({})) return;\n  {{\n", changed);
@@ -140,29 +164,34 @@ std::string run_part(const CModel& m, std::size_t k) {
   std::string out = is_last ? turn : fmt::format("  while (s->part == {} && steps > 0) {{\n", k);
   if (!m.inputs.empty()) out += fmt::format("    take_inputs{0}(s, u);\n", k);
   out += fmt::format(
-      "    out = row;\n    {} = {} = {};\n    {} = 0.0;\n    if ({}run({}, 0, &out) != 0) return 1;\n",
+      "    out = to;\n    {} = {} = {};\n    {} = 0.0;\n    if ({}run({}, 0, &out) != 0) return 1;\n",
       m.reg(k, part.counters.left), m.reg(k, part.counters.stride),
       is_last ? fmt::format("({})now", m.real()) : "1.0", m.reg(k, part.counters.phase), m.part_prefix(k),
       m.registers(k));
   if (is_last) return out + "    steps -= now;\n  }\n";
   out += fmt::format("    --steps;\n    if ({} == {:.1f}) {{\n", m.reg(k, part.counters.index),
                      static_cast<double>(part.steps));
-  for (const RegisterCopy& c : part.hand_over)
-    out += fmt::format("      {} = {};\n", m.reg(k + 1, c.target), m.reg(k, c.source));
+  if (copies_by_tables(m, part.hand_over.size()))
+    out += "      " + copy_loop(fmt::format("hand_over{}", k), part.hand_over.size(),
+                                fmt::format("s->w{}", k + 1), fmt::format("s->w{}", k));
+  else
+    for (const RegisterCopy& c : part.hand_over)
+      out += fmt::format("      {} = {};\n", m.reg(k + 1, c.target), m.reg(k, c.source));
   return out + fmt::format("      s->part = {};\n    }}\n  }}\n", k + 1);
 }
 
 std::string run_functions(const CModel& m) {
   std::string out;
   for (std::size_t k = 0; k < m.code.parts.size() && !m.inputs.empty(); ++k) out += take_inputs(m, k);
+  for (std::size_t k = 0; k + 1 < m.code.parts.size(); ++k)
+    if (const auto& copies = m.code.parts[k].hand_over; copies_by_tables(m, copies.size()))
+      out += copy_tables(fmt::format("hand_over{}", k), copies);
   out += fmt::format(
       "\nint {0}_run({0}_state* s{1}, long steps, {0}_outputs* y) {{\n"
-      "  {3} row[{2}], *out = row;\n  if (steps <= 0) return 0;\n",
+      "  /* Outputs are so many numbers, one behind the other. */\n"
+      "  {3} row[{2}], *const to = y ? ({3}*)y : row, *out;\n  if (steps <= 0) return 0;\n",
       m.name, m.inputs_parameter(), m.outputs.size(), m.real());
   for (std::size_t k = 0; k < m.code.parts.size(); ++k) out += run_part(m, k);
-  out += "  if (!y) return 0;\n";
-  for (std::size_t k = 0; k < m.outputs.size(); ++k)
-    out += fmt::format("  y->{} = row[{}];\n", m.outputs[k], k);
   out += "  return 0;\n}\n";
   std::string index = m.reg(m.code.parts.size() - 1, m.last().counters.index);
   if (m.code.parts.size() > 1)
@@ -171,27 +200,88 @@ std::string run_functions(const CModel& m) {
                            c_number(m.problem().step), index);
 }
 
+// What follows from parameters: many registers may have the same value.
+std::vector<Expr> distinct_values(const CModel& m) {
+  ExprMap<char> known;
+  std::vector<Expr> values;
+  for (const CParameters::Followed& f : m.parameters.followed)
+    if (known.emplace(f.value, 1).second) values.push_back(f.value);
+  return values;
+}
+
+// Of a part: its registers, and which of the distinct values each takes.
+std::vector<RegisterCopy> followed_copies(const CModel& m, std::size_t part) {
+  const std::vector<Expr> values = distinct_values(m);
+  ExprMap<std::int32_t> number;
+  for (std::size_t k = 0; k < values.size(); ++k) number.emplace(values[k], static_cast<std::int32_t>(k));
+  std::vector<RegisterCopy> copies;
+  for (const CParameters::Followed& f : m.parameters.followed)
+    if (f.part == part) copies.push_back({f.reg, number.at(f.value)});
+  return copies;
+}
+
+Procedure numbers_procedure(const CModel& m) {
+  std::vector<ProgramInput> inputs;
+  for (const CParameters::Setting& s : m.parameters.settings) inputs.push_back({m.parameter(s).symbol, 0});
+  std::vector<ProgramRoot> roots;
+  for (const Expr value : distinct_values(m)) roots.push_back({value, 0});
+  Procedure procedure{.program = make_program(*m.model.pool, inputs, {}, roots, 1)};
+  procedure.entries = {{"numbers_of", {run_section(0), emit(procedure.program.roots)}}};
+  return procedure;
+}
+
+Procedure pivots_procedure(const CModel& m, std::size_t k) {
+  Procedure pivots{.program = m.code.parts[k].pivots};
+  pivots.entries = {{"pivot", {run_section(0), emit({pivots.program.roots[0]})}}};
+  return pivots;
+}
+
+std::string judge_pivots(const CModel& m, std::size_t k) {
+  std::string memory, registers = m.registers(k);
+  if (!m.single())
+    if (const Procedure pivots = pivots_procedure(m, k); !find_repeats(pivots).of_section.empty()) {
+      // Loops step through registers in memory, and those of the state are others.
+      memory = fmt::format(
+          "    double memory[{0}];\n    memcpy(memory, s->w{1}, sizeof s->w{1});\n",
+          std::max(m.code.parts[k].registers.size(), static_cast<std::size_t>(pivots.program.registers)), k);
+      registers = "memory";
+    }
+  return fmt::format(
+      "  {{\n    {0} pivot, *to = &pivot;\n{1}    {2}pivot({3}, 0, &to);\n"
+      "    if (!(pivot > 1e-6)) {{\n      *s = before;\n      return 1;\n    }}\n  }}\n",
+      m.real(), memory, m.part_prefix(k), registers);
+}
+
 std::string set_function(const CModel& m) {
-  std::string out = fmt::format(
+  std::string out;
+  for (std::size_t k = 0; k < m.code.parts.size(); ++k)
+    if (const auto copies = followed_copies(m, k); copies_by_tables(m, copies.size()))
+      out += copy_tables(fmt::format("followed{}", k), copies);
+  out += fmt::format(
       "\nint {0}_set_parameters({0}_state* s, const {0}_parameters* p) {{\n"
       "  const {0}_state before = *s;\n  double numbers[{1}], *out = numbers;\n",
-      m.name, std::max<std::size_t>(1, m.parameters.followed.size()));
-  out += fmt::format("  double given[{}];\n", m.parameters.settings.size());
+      m.name, std::max<std::size_t>(1, distinct_values(m).size()));
+  // Long programs keep registers behind what is given (program/repeats.h).
+  out += fmt::format("  double given[{}];\n", numbers_procedure(m).program.registers);
   for (std::size_t k = 0; k < m.parameters.settings.size(); ++k)
     out += fmt::format("  given[{}] = p->{};\n", k, m.parameters.settings[k].member);
   out += fmt::format("  {}_numbers_of(given, 0, &out);\n", m.name);
-  for (std::size_t k = 0; k < m.parameters.followed.size(); ++k)
-    out += fmt::format("  {} = {}numbers[{}];\n",
-                       m.reg(m.parameters.followed[k].part, m.parameters.followed[k].reg),
-                       m.single() ? "(float)" : "", k);
   for (std::size_t k = 0; k < m.code.parts.size(); ++k) {
-    if (m.has_pivots(k))
-      out += fmt::format(
-          "  {{\n    {} pivot, *to = &pivot;\n    {}pivot({}, 0, &to);\n"
-          "    if (!(pivot > 1e-6)) {{\n      *s = before;\n      return 1;\n    }}\n  }}\n",
-          m.real(), m.part_prefix(k), m.registers(k));
-    out += fmt::format("  {}prepare({}, 0, 0);\n  {} = 1.0;\n", m.part_prefix(k), m.registers(k),
-                       m.reg(k, m.code.parts[k].counters.renew));
+    const std::vector<RegisterCopy> copies = followed_copies(m, k);
+    if (copies_by_tables(m, copies.size()))
+      out +=
+          "  " + copy_loop(fmt::format("followed{}", k), copies.size(), fmt::format("s->w{}", k), "numbers");
+    else
+      for (const RegisterCopy& c : copies)
+        out +=
+            fmt::format("  {} = {}numbers[{}];\n", m.reg(k, c.target), m.single() ? "(float)" : "", c.source);
+  }
+  for (std::size_t k = 0; k < m.code.parts.size(); ++k) {
+    if (m.has_pivots(k)) out += judge_pivots(m, k);
+    const std::string prepared = fmt::format("{}prepare({}, 0, 0)", m.part_prefix(k), m.registers(k));
+    out += m.by_tables() ? fmt::format("  if ({} != 0) {{\n    *s = before;\n    return 1;\n  }}\n", prepared)
+                         : fmt::format("  {};\n", prepared);
+    out += fmt::format("  {} = 1.0;\n", m.reg(k, m.code.parts[k].counters.renew));
   }
   if (m.code.events)
     out += m.code.events->explicit_steps ? "  s->run.now.fresh = 1;\n" : "  s->run.renew = 1;\n";
@@ -269,13 +359,34 @@ std::string c_main_functions(const CModel& m) {
                    m.name);
 }
 
+namespace {
+
+// By tables: what every part has, around what the text defines.
+std::string tables_text(const StepTables& tables, const std::string& prefix) {
+  return fmt::format(
+      "#include \"tellegen_network.h\"\n\n{0}\n"
+      "int {1}prepare(double* w, const double** in, double** out);\n"
+      "int {1}prepare(double* w, const double** in, double** out) {{\n  (void)in, (void)out;\n"
+      "  return prepare(w);\n}}\n"
+      "int {1}run(double* w, const double** in, double** out);\n"
+      "int {1}run(double* w, const double** in, double** out) {{\n  (void)in;\n  return run(w, out);\n}}\n",
+      tables.text, prefix);
+}
+
+std::string procedure_text(const CModel& m, std::size_t k) {
+  Procedure procedure = m.code.parts[k].procedure;
+  std::erase_if(procedure.entries, [](const Entry& e) { return e.name != "prepare" && e.name != "run"; });
+  return m.single() ? c_single_source(procedure, m.reals[k], m.part_prefix(k))
+                    : c_source(procedure, m.part_prefix(k));
+}
+
+}  // namespace
+
 std::string c_part(const CModel& m, std::size_t k) {
   const StepCode::Part& part = m.code.parts[k];
-  Procedure procedure = part.procedure;
-  std::erase_if(procedure.entries, [](const Entry& e) { return e.name != "prepare" && e.name != "run"; });
   const std::string prefix = m.part_prefix(k);
   std::string out = fmt::format("#include \"{}\"\n\n", m.math());
-  out += m.single() ? c_single_source(procedure, m.reals[k], prefix) : c_source(procedure, prefix);
+  out += m.by_tables() ? tables_text(m.tables[k], prefix) : procedure_text(m, k);
   out += fmt::format("\nextern const {0} {1}start[{2}];\nconst {0} {1}start[{2}] = {{\n", m.real(), prefix,
                      part.registers.size());
   for (double v : part.registers) out += "  " + m.number(v) + ",\n";
@@ -289,21 +400,14 @@ std::string c_part(const CModel& m, std::size_t k) {
 }
 
 std::string c_pivots(const CModel& m, std::size_t k) {
-  Procedure pivots{.program = m.code.parts[k].pivots};
-  pivots.entries = {{"pivot", {run_section(0), emit({pivots.program.roots[0]})}}};
+  const Procedure pivots = pivots_procedure(m, k);
   const std::string prefix = m.part_prefix(k), include = fmt::format("#include \"{}\"\n\n", m.math());
   return include + (m.single() ? c_single_source(pivots, single_precision(pivots, {}), prefix)
                                : c_source(pivots, prefix));
 }
 
 std::string c_numbers(const CModel& m) {
-  std::vector<ProgramInput> inputs;
-  for (const CParameters::Setting& s : m.parameters.settings) inputs.push_back({m.parameter(s).symbol, 0});
-  std::vector<ProgramRoot> roots;
-  for (const CParameters::Followed& f : m.parameters.followed) roots.push_back({f.value, 0});
-  Procedure procedure{.program = make_program(*m.model.pool, inputs, {}, roots, 1)};
-  procedure.entries = {{"numbers_of", {run_section(0), emit(procedure.program.roots)}}};
-  return "#include \"tellegen_math.h\"\n\n" + c_source(procedure, m.name + "_");
+  return "#include \"tellegen_math.h\"\n\n" + c_source(numbers_procedure(m), m.name + "_");
 }
 
 }  // namespace tellegen

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tellegen/program/repeats.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
@@ -21,15 +22,18 @@ std::string table_of(const char* type, const char* name, const Values& values, T
 
 std::string exchange_header(const ExchangeModel& exchange, const std::string& name) {
   const bool there = exchange.refused.empty();
+  // Loops in long code step through registers in memory (program/repeats.h).
+  const bool has_loops = there && !find_repeats(exchange.procedure).of_section.empty();
   const auto count = [&](std::size_t size) { return there ? size : 0; };
   std::string out = fmt::format(
       "\n/* For tellegen_exchange.h. */\nenum {{\n  FMU_EXCHANGE = {}, FMU_STATES = {}, FMU_DISCRETE = {}, "
       "FMU_ITERATED = {}, FMU_INDICATORS = {},\n  FMU_JUMPS = {}, FMU_TIMED = {}, FMU_SLOPES = {}, "
-      "FMU_HAS_SLOPES = {}, FMU_STOP = {}\n}};\n",
+      "FMU_HAS_SLOPES = {}, FMU_STOP = {}, FMU_MEMORY = {}\n}};\n",
       there ? 1 : 0, count(exchange.states.size()), count(exchange.held.size()),
       count(exchange.iterated.size()), count(exchange.indicators), count(exchange.jumps.size()),
       count(exchange.timed.size()), count(exchange.slopes.size()),
-      there && exchange.without_slopes.empty() ? 1 : 0, there ? exchange.stop : -1);
+      there && exchange.without_slopes.empty() ? 1 : 0, there ? exchange.stop : -1,
+      has_loops ? exchange.procedure.program.registers : 0);
   out += fmt::format("#define FMU_KNOWN_TO {}\n",
                      std::isfinite(exchange.known_to) ? c_number(exchange.known_to) : "INFINITY");
   const ExchangeModel none;
@@ -38,14 +42,18 @@ std::string exchange_header(const ExchangeModel& exchange, const std::string& na
     out += table_of("double", table, values, [](double v) { return c_number(v); });
   };
   const auto whole = [](auto v) { return std::to_string(v); };
-  std::vector<double> start;
+  std::vector<double> start, nominal;
   std::vector<std::int32_t> unknowns, knowns;
-  for (const ExchangeModel::State& s : e.states) start.push_back(s.start);
+  for (const ExchangeModel::State& s : e.states) {
+    start.push_back(s.start);
+    nominal.push_back(s.nominal);
+  }
   for (const ExchangeModel::Slope& s : e.slopes) {
     unknowns.push_back(s.unknown);
     knowns.push_back(s.known);
   }
   numbers("fmu_state_start", start);
+  numbers("fmu_state_nominal", nominal);
   numbers("fmu_discrete_start", e.held);
   numbers("fmu_every", e.every);
   numbers("fmu_iterated_start", e.iterated);

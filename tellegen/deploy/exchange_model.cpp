@@ -10,6 +10,7 @@
 #include "tellegen/estimate/unknown_states.h"
 #include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/explicit_problem.h"
+#include "tellegen/simulate/parameter_problem.h"
 #include "tellegen/simulate/source_jumps.h"
 #include "tellegen/symbolic/common.h"
 
@@ -36,7 +37,7 @@ class ExchangeMaker {
     options.recorded.clear();
     options.external.insert(options.external.begin(), parameters.begin(), parameters.end());
     full_ = problem_without_start(system_, options, simulation.outputs());
-    start_as(simulation);
+    start_like(full_, simulation.system(), simulation.problem().initial);
   }
 
   ExchangeModel make() {
@@ -66,28 +67,6 @@ class ExchangeMaker {
     ExchangeModel none;
     none.refused = std::move(why);
     return none;
-  }
-
-  // The model whose parameters are inputs starts as the model does: its search would begin with parameters
-  // that are zero.
-  void start_as(const Simulation& simulation) {
-    const EquationSystem& own = simulation.system();
-    const InitialState& start = simulation.problem().initial;
-    std::map<std::string, double> columns, rates, held;
-    for (std::int32_t c = 0; c < own.size(); ++c) columns[column_name(own, c)] = start.x[c];
-    for (std::size_t k = 0; k < own.rates.size(); ++k)
-      rates[rate_name(own, static_cast<std::int32_t>(k))] = start.rates[k];
-    for (std::size_t k = 0; k < own.discrete.size(); ++k) held[own.discrete[k].name] = start.held[k];
-    InitialState& initial = full_.initial;
-    for (const Discrete& d : system_.discrete) {
-      const auto found = held.find(d.name);
-      initial.held.push_back(found == held.end() ? d.start : found->second);
-      if (found == held.end()) columns[column_name(system_, d.column)] = d.start;  // a parameter
-    }
-    for (std::int32_t c = 0; c < system_.size(); ++c)
-      initial.x.push_back(columns.at(column_name(system_, c)));
-    for (std::size_t k = 0; k < system_.rates.size(); ++k)
-      initial.rates.push_back(rates.at(rate_name(system_, static_cast<std::int32_t>(k))));
   }
 
   void find_discrete() {

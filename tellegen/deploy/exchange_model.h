@@ -25,7 +25,7 @@ namespace tellegen {
 struct ExchangeModel {
   struct State {
     std::string name, unit;
-    double start = 0.0;
+    double start = 0.0, nominal = 1.0;
   };
   // How an unknown depends on a known: by a factor that is a number, that parameters decide, that changes at
   // events only, or any other way.

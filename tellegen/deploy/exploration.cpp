@@ -19,6 +19,12 @@ BackEnd::Cost state_machine_cost(const FixedStep& fixed, const HardwareUnits& un
   return {s.cycles, estimated_period(counts, units, fixed.bits), estimated_area(counts)};
 }
 
+BackEnd::Cost processor_cost(const FixedStep& fixed, const HardwareUnits&,
+                             const std::function<const HardwareSchedule&()>&) {
+  const MicroProgram program = micro_program(fixed, std::vector<std::int64_t>(fixed.states.size(), 0));
+  return {program.cycles(), micro_period(program, fixed.bits), estimated_area(count_micro(fixed, program))};
+}
+
 bool has(const FixedStep& fixed, UnitKind kind) {
   return std::any_of(fixed.ops.begin(), fixed.ops.end(),
                      [&](const FixedOp& op) { return unit_of(op.kind) == kind; });
@@ -59,7 +65,8 @@ class Search {
   Search(DesignSpace& space, const DesignLimits& limits, const SearchOptions& options)
       : space_(space), limits_(limits), progress_(options.progress), dice_(options.seed) {}
 
-  DesignGoal goal(const DesignGenes& genes) {
+  DesignGoal goal(const DesignGenes& given) {
+    const DesignGenes genes = space_.canonical(given);
     const auto [found, added] = seen_.try_emplace(genes);
     if (added) {
       found->second = goal_of(space_.value(genes), limits_);
@@ -123,7 +130,8 @@ double excess_over(double value, double limit) {
 }  // namespace
 
 const std::vector<BackEnd>& back_ends() {
-  static const std::vector<BackEnd> all{{"state machine", state_machine_cost}};
+  static const std::vector<BackEnd> all{{"units", true, state_machine_cost},
+                                        {"microcode", false, processor_cost}};
   return all;
 }
 
@@ -138,7 +146,8 @@ DesignRanges usual_ranges() {
           .dividers = all(1, 4),
           .latency = {1, 2},
           .bits = all(14, longest_word),
-          .coarser = {0, 3, 6, 9}};
+          .coarser = {0, 3, 6, 9},
+          .back_end = all(0, static_cast<int>(back_ends().size()) - 1)};
 }
 
 DesignLimits no_limits() {
@@ -169,6 +178,12 @@ double DesignSpace::size() const {
   double size = 1.0;
   for (const Axis& axis : axes_) size *= static_cast<double>(axis.values.size());
   return size;
+}
+
+DesignGenes DesignSpace::canonical(DesignGenes genes) const {
+  if (!back_ends()[axes_[axis_back_end].values[genes[axis_back_end]]].has_units)
+    for (const int axis : {axis_multipliers, axis_adders, axis_dividers, axis_latency}) genes[axis] = 0;
+  return genes;
 }
 
 HardwarePoint DesignSpace::point(const DesignGenes& genes) const {
@@ -208,7 +223,7 @@ const HardwareSchedule& DesignSpace::schedule(const Words& words, const Hardware
 }
 
 const DesignValue& DesignSpace::value(const DesignGenes& genes) {
-  const auto [found, added] = values_.try_emplace(genes);
+  const auto [found, added] = values_.try_emplace(canonical(genes));
   DesignValue& v = found->second;
   if (!added) return v;
   v.point = point(genes);
@@ -354,9 +369,14 @@ std::vector<DesignValue> spread(const std::vector<DesignValue>& front, std::size
 }
 
 std::string export_options(const HardwarePoint& p) {
-  std::string text = fmt::format("--multipliers {} --adders {}", p.units.multipliers, p.units.adders);
-  if (p.units.dividers > 1) text += fmt::format(" --dividers {}", p.units.dividers);
-  if (p.units.multiplier_latency != 1) text += fmt::format(" --latency {}", p.units.multiplier_latency);
+  std::string text;
+  if (!back_ends()[p.back_end].has_units) {
+    text = fmt::format("--core {}", back_ends()[p.back_end].name);
+  } else {
+    text = fmt::format("--multipliers {} --adders {}", p.units.multipliers, p.units.adders);
+    if (p.units.dividers > 1) text += fmt::format(" --dividers {}", p.units.dividers);
+    if (p.units.multiplier_latency != 1) text += fmt::format(" --latency {}", p.units.multiplier_latency);
+  }
   text += fmt::format(" --bits {}", p.bits);
   if (p.table_bits != p.bits) text += fmt::format(" --table-bits {}", p.table_bits);
   return text;

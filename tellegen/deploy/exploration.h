@@ -26,7 +26,8 @@ namespace tellegen {
 
 // To add one: a row in back_ends().
 struct BackEnd {
-  const char* name;
+  const char* name;  // as --core has it
+  bool has_units;    // whether it makes a difference how many
   struct Cost {
     int cycles = 0;
     double period = 0.0;
@@ -42,8 +43,8 @@ const std::vector<BackEnd>& back_ends();
 // used.
 struct DesignRanges {
   std::vector<int> multipliers, adders, dividers, latency, bits;
-  std::vector<int> coarser;  // tables are good for so many bits less than words have
-  std::vector<int> back_end = {0};
+  std::vector<int> coarser;         // tables are good for so many bits less than words have
+  std::vector<int> back_end = {0};  // in back_ends()
 };
 DesignRanges usual_ranges();
 
@@ -91,7 +92,9 @@ class DesignSpace {
   const std::vector<Axis>& axes() const { return axes_; }
   double size() const;
   HardwarePoint point(const DesignGenes& genes) const;
-  const DesignValue& value(const DesignGenes& genes);  // kept
+  // The same design, where a back end does not ask for all coordinates.
+  DesignGenes canonical(DesignGenes genes) const;
+  const DesignValue& value(const DesignGenes& genes);  // kept, by canonical genes
   std::size_t evaluated() const { return values_.size(); }
   const std::map<DesignGenes, DesignValue>& values() const { return values_; }
 

@@ -48,6 +48,23 @@ TEST(AreaModel, is_near_what_synthesis_makes) {
   }
 }
 
+// The same of processors: yosys 0.23 on exports with --core microcode.
+TEST(AreaModel, of_a_processor_is_near_what_synthesis_makes) {
+  const HardwareProblem problem = ExploredModel().problem();
+  struct Synthesised {
+    int bits, luts, flipflops, dsps, ram_blocks;
+  };
+  for (const Synthesised& s : {Synthesised{27, 881, 459, 4, 6}, Synthesised{20, 630, 361, 4, 5}}) {
+    const FixedStep fixed = make_fixed(problem.formulas, problem.step, problem.scenario, {.bits = s.bits});
+    const HardwareArea area = estimated_area(
+        count_micro(fixed, micro_program(fixed, std::vector<std::int64_t>(fixed.states.size(), 0))));
+    EXPECT_NEAR(area.luts, s.luts, 0.15 * s.luts);
+    EXPECT_NEAR(area.flipflops, s.flipflops, 0.05 * s.flipflops);
+    EXPECT_EQ(area.dsps, s.dsps);
+    EXPECT_NEAR(area.ram_blocks, s.ram_blocks, 1);
+  }
+}
+
 TEST(Exploration, searches_find_the_enumerated_optimum) {
   const HardwareProblem problem = ExploredModel(0.1).problem();
   DesignSpace space(problem, small_ranges());

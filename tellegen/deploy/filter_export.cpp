@@ -3,17 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
+#include <optional>
 
 #include "tellegen/deploy/c_names.h"
 #include "tellegen/deploy/exchange_c.h"
 #include "tellegen/deploy/fmu_archive.h"
+#include "tellegen/deploy/single_filter.h"
 #include "tellegen/estimate/filter_program.h"
-#include "tellegen/estimate/record.h"
-#include "tellegen/estimate/statistics.h"
 #include "tellegen/estimate/twin.h"
 #include "tellegen/program/compile.h"
+#include "tellegen/records/record.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
@@ -22,24 +24,9 @@ namespace {
 class FilterExporter {
  public:
   FilterExporter(const Model& model, const FilterExportOptions& options)
-      : model_(model), options_(options), name_(options.name), plant_(model, twin_options()) {
-    if (options.sensors.empty())
-      throw ModelError({{model.file.string(), 0},
-                        "T621",
-                        "the model has no sensors, and an estimator nothing to read",
-                        {"add [sensors]"}});
-    const FilterOptions filter = filter_options();
-    const auto made = entry().make(plant_, filter);
-    if (!made->executor().starts_with("generated"))
-      throw ModelError(
-          {{model.file.string(), 0},
-           "T420",
-           fmt::format("the estimator '{}' of this model cannot be exported as C: it is run by '{}'",
-                       entry().name, made->executor()),
-           {"kf, ekf, pkf, ukf and steady can, of a dozen states, where no equation has to be solved for a "
-            "rate"}});
-    program_ = std::make_unique<FilterProgram>(plant_, filter, made->process_noise(),
-                                               *FilterFormulas::method_of(entry().name));
+      : model_(model), options_(options), name_(options.name), filter_(model, options, "C") {
+    program_ =
+        std::make_unique<FilterProgram>(plant_, filter_.options, filter_.process_noise, filter_.method());
     registers_ = program_->memory();
     program_->prepare(registers_.data());
   }
@@ -85,8 +72,28 @@ class FilterExporter {
     add(name_ + ".h", header());
     add(name_ + ".c", source());
     add(name_ + "_filter.c", filter_source());
-    add(name_ + "_quantities.c", "#include \"tellegen_math.h\"\n\n" + c_source(quantities_, name_ + "_"));
+    add(name_ + "_quantities.c",
+        math() + (single() ? c_single_source(quantities_, quantity_reals_, name_ + "_")
+                           : c_source(quantities_, name_ + "_")));
     add("tellegen_math.h", std::string(runtime_source()));
+    if (single()) add("tellegen_single.h", std::string(runtime_source("tellegen_single.h")));
+  }
+
+  bool single() const { return options_.single; }
+  const char* real() const { return single() ? "float" : "double"; }
+  std::string number(double value) const { return single() ? c_single_number(value) : c_number(value); }
+  std::string math() const {
+    return fmt::format("#include \"{}\"\n\n", single() ? "tellegen_single.h" : "tellegen_math.h");
+  }
+  // Of functions that are printed.
+  const char* declared() const {
+    return single() ? "(float* w, double* p, const float** in, float** out);\n"
+                    : "(double* w, const double** in, double** out);\n";
+  }
+  std::string time_register() const {
+    const std::int32_t time = program_->places().time;
+    return single() ? fmt::format("s->p[{}]", filter_reals_.slot[static_cast<std::size_t>(time)])
+                    : fmt::format("w[{}]", time);
   }
 
   std::string about_fmu() const {
@@ -180,30 +187,7 @@ class FilterExporter {
     result_.files.push_back({std::move(name), std::move(text)});
   }
 
-  const EstimatorEntry& entry() const {
-    return find_estimator(options_.estimator.empty() ? model_.estimation.estimator : options_.estimator,
-                          model_.estimation.place);
-  }
-
-  TwinOptions twin_options() const {
-    TwinOptions twin;
-    twin.sensors = options_.sensors;
-    twin.unknowns = model_.estimation.unknowns;
-    twin.inputs = options_.inputs;
-    twin.plain = entry().plain;
-    twin.compile = false;
-    twin.input_noise = true;
-    return twin;
-  }
-
-  // As a twin has them.
-  FilterOptions filter_options() const {
-    FilterOptions filter;
-    filter.step = options_.step;
-    filter.compile = false;
-    if (model_.estimation.gate) filter.gate = chi_square_quantile(*model_.estimation.gate, 1.0);
-    return filter;
-  }
+  const EstimatorEntry& entry() const { return filter_.entry; }
 
   std::size_t states() const { return plant_.size(); }
 
@@ -232,6 +216,18 @@ class FilterExporter {
     first_slope_ = std::move(code.last);
     quantities_.program = std::move(code.program);
     quantities_.entries = {{"quantities", {run_section(0), run_section(1), emit(quantities_.program.roots)}}};
+    if (!single()) return;
+    // Time, and what grows with it, stays double.
+    filter_reals_ = single_precision(filter_procedure(), std::array{program_->places().time});
+    quantity_reals_ = single_precision(quantities_, std::array{static_cast<std::int32_t>(states())});
+  }
+
+  // What is printed of the filter.
+  Procedure filter_procedure() const {
+    Procedure procedure = program_->procedure();
+    std::erase_if(procedure.entries,
+                  [](const Entry& e) { return e.name != "predict" && e.name != "correct"; });
+    return procedure;
   }
 
   void measure() {
@@ -244,7 +240,8 @@ class FilterExporter {
     const Program& filter = program_->procedure().program;
     for (int section : program_->step_sections()) count(filter.section(section));
     count(quantities_.program.code);
-    result_.state_bytes = 8 * (registers_.size() + inputs_.size() + 1);
+    result_.state_bytes = (single() ? 4 : 8) * (registers_.size() + inputs_.size()) + 8 +
+                          8 * static_cast<std::size_t>(filter_reals_.slots);
   }
 
   std::string structure(const char* what, const std::vector<std::string>& lines) const {
@@ -272,19 +269,22 @@ class FilterExporter {
     };
     std::vector<std::string> lines;
     for (std::size_t k = 0; k < readings_.size(); ++k)
-      lines.push_back(fmt::format("double {};{}", readings_[k], comment(sensor_unit(options_.sensors[k]))));
+      lines.push_back(
+          fmt::format("{} {};{}", real(), readings_[k], comment(sensor_unit(options_.sensors[k]))));
     out += "/* What the sensors say; not a number (NAN of math.h) where a reading is missing. */\n";
     out += structure("readings", lines);
     lines.clear();
-    for (const std::string& input : inputs_) lines.push_back(fmt::format("double {};", input));
+    for (const std::string& input : inputs_) lines.push_back(fmt::format("{} {};", real(), input));
     out += structure("inputs", lines);
     lines.clear();
     for (std::size_t k = 0; k < estimates_.size(); ++k)
-      lines.push_back(fmt::format("double {}, {};{}", estimates_[k], deviations_[k],
+      lines.push_back(fmt::format("{} {}, {};{}", real(), estimates_[k], deviations_[k],
                                   comment(plant_.unit_of(plant_.quantities()[exported_[k]]))));
     out += structure("estimates", lines);
-    lines = {fmt::format("double w[{}];", registers_.size()),
-             fmt::format("double u[{}];", inputs_.size() + 1), "long row;"};
+    lines = {fmt::format("{} w[{}];", real(), registers_.size()),
+             fmt::format("{} u[{}];", real(), inputs_.size() + 1), "long row;"};
+    if (single())
+      lines.push_back(fmt::format("double p[{}];  /* time, and what grows with it */", filter_reals_.slots));
     out += structure("state", lines);
     return out + fmt::format(
                      "/* Before the first row. */\nvoid {0}_init({0}_state* s);\n"
@@ -309,13 +309,12 @@ class FilterExporter {
 
   std::string tables() const {
     std::string out = whole_numbers("column", column_) + whole_numbers("first_slope", first_slope_);
-    std::vector<int> held;
-    for (const std::string& input : options_.inputs) held.push_back(is_held(model_, input) ? 1 : 0);
-    if (!held.empty()) out += whole_numbers("is_held", held);
+    const std::vector<char> is_held = held_inputs();
+    if (!is_held.empty()) out += whole_numbers("is_held", std::vector<int>(is_held.begin(), is_held.end()));
     const auto real_numbers = [&](const char* name, const std::vector<double>& values) {
-      out += fmt::format("static const double {}[{}] = {{", name, values.size() + 1);
-      for (double v : values) out += c_number(v) + ", ";
-      out += "0.0};\n";
+      out += fmt::format("static const {} {}[{}] = {{", real(), name, values.size() + 1);
+      for (double v : values) out += number(v) + ", ";
+      out += number(0.0) + "};\n";
     };
     if (!inputs_.empty()) real_numbers("start_inputs", start_inputs());
     real_numbers("numbers", numbers_);
@@ -326,26 +325,31 @@ class FilterExporter {
   std::string deviation_function() const {
     return fmt::format(
         "\n/* The covariance is an upper triangle, row after row. */\n"
-        "static double covariance(const double* p, int i, int j) {{\n"
+        "static {1} covariance(const {1}* p, int i, int j) {{\n"
         "  return i <= j ? p[i * {0} - i * (i + 1) / 2 + j] : p[j * {0} - j * (j + 1) / 2 + i];\n}}\n\n"
-        "static double deviation(const double* p, const double* slope, int from, int to) {{\n"
-        "  double variance = 0.0;\n  int i, j;\n  for (i = from; i < to; ++i) {{\n    double along = 0.0;\n"
+        "static {1} deviation(const {1}* p, const {1}* slope, int from, int to) {{\n"
+        "  {1} variance = {2};\n  int i, j;\n  for (i = from; i < to; ++i) {{\n    {1} along = {2};\n"
         "    for (j = from; j < to; ++j) along += slope[j] * covariance(p, column[j], column[i]);\n"
-        "    variance += slope[i] * along;\n  }}\n  return sqrt(variance > 0.0 ? variance : 0.0);\n}}\n",
-        states());
+        "    variance += slope[i] * along;\n  }}\n  return {3}(variance > {2} ? variance : {2});\n}}\n",
+        states(), real(), number(0.0), single() ? "sqrtf" : "sqrt");
   }
 
   std::string now_function() const {
-    const FilterProgram::Places at = program_->places();
     const std::size_t n = states(), m = inputs_.size(), k = estimates_.size();
+    // Long programs keep registers behind what is given (program/repeats.h).
     std::string out = fmt::format(
-        "\nvoid {0}_now(const {0}_state* s, {0}_estimates* e) {{\n  const double* w = s->w;\n"
-        "  double given[{1}], row[{2}], *out = row;\n  int k;\n"
-        "  for (k = 0; k < {3}; ++k) given[k] = w[k];\n  given[{3}] = w[{4}];\n"
-        "  for (k = 0; k < {5}; ++k) given[{6} + k] = s->u[k];\n"
-        "  for (k = 0; k < {7}; ++k) given[{8} + k] = numbers[k];\n  {0}_quantities(given, 0, &out);\n",
-        name_, n + 1 + m + numbers_.size(), k + column_.size() + 1, n, at.time, m, n + 1, numbers_.size(),
-        n + 1 + m);
+        "\nvoid {0}_now(const {0}_state* s, {0}_estimates* e) {{\n  const {1}* w = s->w;\n"
+        "  {1} given[{2}], row[{3}], *out = row;\n{4}  int k;\n"
+        "  for (k = 0; k < {5}; ++k) given[k] = w[k];\n",
+        name_, real(), quantities_.program.registers, k + column_.size() + 1,
+        single() ? fmt::format("  double precise[{}];\n", quantity_reals_.slots) : "", n);
+    out += single() ? fmt::format("  memset(precise, 0, sizeof precise);\n  precise[{}] = {};\n",
+                                  quantity_reals_.slot[n], time_register())
+                    : fmt::format("  given[{}] = {};\n", n, time_register());
+    out += fmt::format(
+        "  for (k = 0; k < {1}; ++k) given[{2} + k] = s->u[k];\n"
+        "  for (k = 0; k < {3}; ++k) given[{4} + k] = numbers[k];\n  {0}_quantities(given, {5}0, &out);\n",
+        name_, m, n + 1, numbers_.size(), n + 1 + m, single() ? "precise, " : "");
     for (std::size_t i = 0; i < k; ++i)
       out += fmt::format(
           "  e->{0} = row[{1}];\n  e->{2} = deviation(w + {3}, row + {4}, {5}, first_slope[{1}]);\n",
@@ -356,41 +360,44 @@ class FilterExporter {
   std::string step_function() const {
     const FilterProgram::Places at = program_->places();
     const std::size_t m = inputs_.size();
+    const char* const precise = single() ? "s->p, " : "";
     std::string out = fmt::format(
         "\nint {0}_step({0}_state* s, const {0}_readings* y{1}, {0}_estimates* e) {{\n"
-        "  double* w = s->w;\n",
-        name_, inputs_parameter());
-    if (m > 0) out += fmt::format("  double now[{}];\n  int k;\n", m);
+        "  {2}* w = s->w;\n",
+        name_, inputs_parameter(), real());
+    if (m > 0) out += fmt::format("  {} now[{}];\n  int k;\n", real(), m);
     for (std::size_t i = 0; i < m; ++i) out += fmt::format("  now[{}] = u->{};\n", i, inputs_[i]);
-    out += fmt::format("  if (s->row > 0) {{\n    w[{}] = {} * (double)(s->row - 1);\n", at.time,
+    out += fmt::format("  if (s->row > 0) {{\n    {} = {} * (double)(s->row - 1);\n", time_register(),
                        c_number(options_.step));
     if (m > 0)
       out += fmt::format(
           "    for (k = 0; k < {0}; ++k) {{\n      w[{1} + k] = s->u[k];\n"
-          "      w[{2} + k] = is_held[k] ? 0.0 : (now[k] - s->u[k]) / {3};\n    }}\n",
-          m, at.u, at.du, c_number(options_.step));
-    out += fmt::format("    {0}_predict(w, 0, 0);\n  }}\n  w[{1}] = {2} * (double)s->row;\n", name_, at.time,
-                       c_number(options_.step));
+          "      w[{2} + k] = is_held[k] ? {4} : (now[k] - s->u[k]) / {3};\n    }}\n",
+          m, at.u, at.du, number(options_.step), number(0.0));
+    out += fmt::format("    {0}_predict(w, {3}0, 0);\n  }}\n  {1} = {2} * (double)s->row;\n", name_,
+                       time_register(), c_number(options_.step), precise);
     if (m > 0) out += fmt::format("  for (k = 0; k < {}; ++k) w[{} + k] = s->u[k] = now[k];\n", m, at.u);
     for (std::size_t i = 0; i < readings_.size(); ++i)
       out += fmt::format("  w[{}] = y->{};\n", static_cast<std::size_t>(at.reading) + i, readings_[i]);
-    out += fmt::format("  {}_correct(w, 0, 0);\n  ++s->row;\n  if (!isfinite(w[0])) return 1;\n", name_);
+    out += fmt::format("  {}_correct(w, {}0, 0);\n  ++s->row;\n  if (!isfinite(w[0])) return 1;\n", name_,
+                       precise);
     return out + fmt::format("  if (e) {}_now(s, e);\n  return 0;\n}}\n", name_);
   }
 
   std::string source() const {
-    const std::string declared = "(double* w, const double** in, double** out);\n";
     std::string out =
         fmt::format("/* {0}. */\n#include \"{1}.h\"\n\n#include <math.h>\n#include <string.h>\n\n",
                     c_comment(model_.name), name_);
     for (const char* entry : {"predict", "correct", "quantities"})
-      out += fmt::format("int {}_{}", name_, entry) + declared;
-    out += fmt::format("extern const double {}_start[{}];\n\n", name_, registers_.size());
-    out += tables() + deviation_function();
+      out += fmt::format("int {}_{}", name_, entry) + declared();
+    for (const auto& [type, name, size] : start_tables())
+      out += fmt::format("extern const {} {}[{}];\n", type, name, size);
+    out += "\n" + tables() + deviation_function();
     out += fmt::format(
         "\nvoid {0}_init({0}_state* s) {{\n  memset(s, 0, sizeof *s);\n"
-        "  memcpy(s->w, {0}_start, sizeof s->w);\n{1}}}\n",
-        name_, inputs_.empty() ? "" : "  memcpy(s->u, start_inputs, sizeof s->u);\n");
+        "  memcpy(s->w, {0}_start, sizeof s->w);\n{1}{2}}}\n",
+        name_, single() ? fmt::format("  memcpy(s->p, {}_start_p, sizeof s->p);\n", name_) : "",
+        inputs_.empty() ? "" : "  memcpy(s->u, start_inputs, sizeof s->u);\n");
     out += now_function() + step_function();
     return out + fmt::format(
                      "\nvoid {0}_save(const {0}_state* s, void* to) {{ memcpy(to, s, sizeof *s); }}\n"
@@ -398,15 +405,33 @@ class FilterExporter {
                      name_);
   }
 
+  struct StartTable {
+    const char* type;
+    std::string name;
+    std::size_t size;
+  };
+  std::vector<StartTable> start_tables() const {
+    std::vector<StartTable> all{{real(), name_ + "_start", registers_.size()}};
+    if (single())
+      all.push_back({"double", name_ + "_start_p", static_cast<std::size_t>(filter_reals_.slots)});
+    return all;
+  }
+
   std::string filter_source() const {
-    Procedure procedure = program_->procedure();
-    std::erase_if(procedure.entries,
-                  [](const Entry& e) { return e.name != "predict" && e.name != "correct"; });
-    std::string out = "#include \"tellegen_math.h\"\n\n" + c_source(procedure, name_ + "_");
-    out += fmt::format("\nextern const double {0}_start[{1}];\nconst double {0}_start[{1}] = {{\n", name_,
-                       registers_.size());
-    for (double v : registers_) out += "  " + c_number(v) + ",\n";
-    return out + "};\n";
+    const Procedure procedure = filter_procedure();
+    std::string out = math() + (single() ? c_single_source(procedure, filter_reals_, name_ + "_")
+                                         : c_source(procedure, name_ + "_"));
+    for (const auto& [type, name, size] : start_tables()) {
+      const bool precise = name.ends_with("_p");
+      out += fmt::format("\nextern const {0} {1}[{2}];\nconst {0} {1}[{2}] = {{\n", type, name, size);
+      for (std::size_t r = 0; r < registers_.size(); ++r)
+        if (!precise)
+          out += "  " + number(registers_[r]) + ",\n";
+        else if (filter_reals_.precise[r])
+          out += "  " + c_number(registers_[r]) + ",\n";
+      out += "};\n";
+    }
+    return out;
   }
 
   // Rows as a record might have them: around the start, with noise and gaps.
@@ -427,6 +452,20 @@ class FilterExporter {
       state = state * 6364136223846793005u + 1442695040888963407u;
       return static_cast<double>(state >> 11) * 0x1p-52 - 1.0;
     };
+    const Procedure filter = filter_procedure();
+    const SingleFilterCode code{filter,          filter_reals_, program_->places(), quantities_,
+                                quantity_reals_, states(),      options_.step,      numbers_,
+                                column_,         first_slope_,  held_inputs()};
+    std::optional<SingleFilter> in_single;
+    std::vector<double> largest;
+    if (single()) {
+      in_single.emplace(code, registers_, base);
+      result_.differences.assign(exported_.size(), 0.0);
+      result_.in_deviations = largest = result_.differences;
+    }
+    const auto given = [&](double value) {
+      return single() ? static_cast<double>(single_number(value)) : value;
+    };
     std::string out;
     std::int64_t rows = 0;
     for (; rows < std::max<std::int64_t>(1, options_.vector); ++rows) {
@@ -435,30 +474,74 @@ class FilterExporter {
         const double value = expected[static_cast<long>(k)] + plant_.noise()[k] * noise();
         readings.push_back((static_cast<std::size_t>(rows) + 3 * k) % 7 == 5
                                ? std::numeric_limits<double>::quiet_NaN()
-                               : value);
+                               : given(value));
       }
       // The first row has the model's own inputs: what begins at one of them begins there in both.
       for (double value : base)
-        inputs.push_back(rows == 0 ? value : value + 0.01 * noise() * (value == 0.0 ? 1.0 : value));
+        inputs.push_back(given(rows == 0 ? value : value + 0.01 * noise() * (value == 0.0 ? 1.0 : value)));
       const Twin::Pushed pushed = twin.push(options_.step * static_cast<double>(rows), readings, inputs);
       if (pushed == Twin::Pushed::failed) break;
       const Twin::Quantities& quantities = twin.quantities();
-      out += "  {";
-      for (const auto& values : {inputs, readings})
-        for (double v : values) out += (std::isnan(v) ? "NAN" : c_number(v)) + ", ";
+      std::vector<double> estimates;
       for (std::size_t k : exported_)
-        out += c_number(quantities.mean[static_cast<long>(k)]) + ", " +
-               c_number(quantities.deviation[static_cast<long>(k)]) + ", ";
+        estimates.insert(estimates.end(),
+                         {quantities.mean[static_cast<long>(k)], quantities.deviation[static_cast<long>(k)]});
+      if (in_single) {
+        if (!in_single->step(readings, inputs))
+          refuse_single(fmt::format("after {} rows its states are not finite", rows + 1));
+        const std::vector<double> rounded = in_single->estimates();
+        for (std::size_t k = 0; k < exported_.size(); ++k) {
+          const double away = std::abs(rounded[2 * k] - estimates[2 * k]), deviation = estimates[2 * k + 1];
+          largest[k] = std::max(largest[k], std::abs(estimates[2 * k]));
+          const auto raise = [](double& most, double value) {
+            if (!(value <= most)) most = value;  // or no number
+          };
+          raise(result_.differences[k], away);
+          if (deviation > 0.0) raise(result_.in_deviations[k], away / deviation);
+        }
+        estimates = rounded;
+      }
+      out += "  {";
+      for (const auto& values : {inputs, readings, estimates})
+        for (double v : values) out += (std::isnan(v) ? "NAN" : number(v)) + ", ";
       out += "},\n";
     }
+    judge_differences(largest);
     return fmt::format(
                "/* What Tellegen estimated: inputs, readings, then estimates and their deviations. */\n"
                "#include <math.h>\n\n#define VECTOR_ROWS {}\n#define VECTOR_INPUTS {}\n#define "
                "VECTOR_READINGS {}\n"
-               "#define VECTOR_ESTIMATES {}\nstatic const double "
+               "#define VECTOR_ESTIMATES {}\nstatic const {} "
                "vector[VECTOR_ROWS][VECTOR_INPUTS + VECTOR_READINGS + VECTOR_ESTIMATES] = {{\n",
-               rows, inputs_.size(), readings_.size(), 2 * estimates_.size()) +
+               rows, inputs_.size(), readings_.size(), 2 * estimates_.size(), real()) +
            out + "};\n";
+  }
+
+  [[noreturn]] void refuse_single(const std::string& why) const {
+    throw ModelError(
+        {{model_.file.string(), 0},
+         "T420",
+         "this estimator cannot be exported in single precision: " + why,
+         {"a covariance of seven digits loses what small variances say; leave out --real float"}});
+  }
+
+  // Where rounding is not small beside what the filter does not know, nor beside the estimate, it is no
+  // filter.
+  void judge_differences(const std::vector<double>& largest) {
+    for (std::size_t k = 0; k < result_.differences.size(); ++k) {
+      if (result_.differences[k] != 0.0) result_.differences[k] /= largest[k];
+      if (!(result_.in_deviations[k] <= 0.5) && !(result_.differences[k] <= 1e-2))
+        refuse_single(fmt::format(
+            "over the test vector '{}' is {:.2g} standard deviations and {:.2g} of its largest value from "
+            "double",
+            plant_.quantities()[exported_[k]].name, result_.in_deviations[k], result_.differences[k]));
+    }
+  }
+
+  std::vector<char> held_inputs() const {
+    std::vector<char> held;
+    for (const std::string& input : options_.inputs) held.push_back(is_held(model_, input) ? 1 : 0);
+    return held;
   }
 
   // At t = 0, as the model says.
@@ -484,14 +567,14 @@ class FilterExporter {
         "/* Replays vector.h: exit code 0 where every bit is the same. */\n"
         "#include <stdio.h>\n#include <string.h>\n\n#include \"{0}.h\"\n#include \"vector.h\"\n\n"
         "int main(void) {{\n  static {0}_state s;\n  {0}_init(&s);\n"
-        "  for (int k = 0; k < VECTOR_ROWS; ++k) {{\n    const double* row = vector[k];\n"
+        "  for (int k = 0; k < VECTOR_ROWS; ++k) {{\n    const {3}* row = vector[k];\n"
         "    {0}_readings y;\n    {0}_estimates e;\n{1}"
         "    memcpy(&y, row + VECTOR_INPUTS, sizeof y);\n"
         "    if ({0}_step(&s, &y{2}, &e) != 0 ||\n"
         "        memcmp(&e, row + VECTOR_INPUTS + VECTOR_READINGS, sizeof e) != 0) {{\n"
         "      fprintf(stderr, \"row %d differs\\n\", k + 1);\n      return 1;\n    }}\n  }}\n"
         "  printf(\"%d rows agree to the last bit\\n\", VECTOR_ROWS);\n  return 0;\n}}\n",
-        name_, inputs, inputs_.empty() ? "" : ", &u");
+        name_, inputs, inputs_.empty() ? "" : ", &u", real());
   }
 
   std::string cmake() const {
@@ -521,6 +604,16 @@ class FilterExporter {
         "| calls of functions, powers, tables | {5} |\n| state | {6} bytes |\n",
         model_.name, entry().name, options_.step, name_, result_.operations, result_.functions,
         result_.state_bytes);
+    if (single()) {
+      out +=
+          "\nSingle precision. Over the rows of `vector.h` estimates are at most so far from those in "
+          "double, "
+          "relative\nto their largest value and in their standard deviations:\n\n| estimate | relative | "
+          "deviations |\n| --- | --- | --- |\n";
+      for (std::size_t k = 0; k < result_.differences.size(); ++k)
+        out += fmt::format("| `{}` | {:.2g} | {:.2g} |\n", estimates_[k], result_.differences[k],
+                           result_.in_deviations[k]);
+    }
     if (!result_.left_out.empty()) {
       out += "\nNot exported:\n\n";
       for (const std::string& text : result_.left_out) out += "- " + text + "\n";
@@ -531,13 +624,15 @@ class FilterExporter {
   const Model& model_;
   const FilterExportOptions& options_;
   std::string name_;
-  TwinModel plant_;
+  ExportedFilter filter_;
+  TwinModel& plant_ = filter_.plant;
   std::unique_ptr<FilterProgram> program_;
   std::vector<double> registers_;  // of the filter, before its first row
   std::vector<std::string> readings_, inputs_, estimates_, deviations_;  // members
   std::vector<std::size_t> exported_;                                    // quantities
   Procedure quantities_;
   std::vector<double> numbers_;
+  Reals filter_reals_, quantity_reals_;             // in single precision
   std::vector<std::int32_t> column_, first_slope_;  // of slopes: the state; of quantities: the end of theirs
   FilterExport result_;
 };

@@ -4,7 +4,7 @@
 //   NAME.h, NAME.c        state, readings, inputs, estimates; init, step, now, save, restore
 //   NAME_filter.c         predict and correct
 //   NAME_quantities.c     what is estimated, and its slopes by the states
-//   tellegen_math.h       tables and functions that C has not
+//   tellegen_math.h       tables and functions that C has not; tellegen_single.h in single precision
 //   main.c, vector.h      replays rows that Tellegen followed, and fails where a bit differs
 //   CMakeLists.txt, README.md
 //
@@ -15,20 +15,12 @@
 #include <string>
 #include <vector>
 
+#include "tellegen/deploy/exported_filter.h"
 #include "tellegen/deploy/fmu_export.h"
 #include "tellegen/deploy/zip_file.h"
 #include "tellegen/model/model.h"
 
 namespace tellegen {
-
-struct FilterExportOptions {
-  std::string name;                      // what functions and files are called; a C identifier
-  std::string estimator;                 // empty: as the model says
-  double step = 0.0;                     // between rows
-  std::vector<int> sensors = {};         // in Model::outputs
-  std::vector<std::string> inputs = {};  // given with every row
-  std::int64_t vector = 100;             // rows in vector.h
-};
 
 struct FilterExport {
   std::vector<ExportedFile> files;
@@ -36,9 +28,14 @@ struct FilterExport {
   std::vector<std::string> left_out;           // what is not exported, each with the reason
   std::int64_t operations = 0, functions = 0;  // of a row
   std::size_t state_bytes = 0;
+  // In single precision, over the rows of vector.h: of each estimate the largest difference from double,
+  // relative to its largest value there, and in the standard deviations that it has in double.
+  std::vector<double> differences = {}, in_deviations = {};
 };
 
-// Throws ModelError: T420 where the estimator is no straight-line code, and what an estimation would.
+// Throws ModelError: T420 where the estimator is no straight-line code, or in single precision no filter any
+// more (an estimate half its deviation and a hundredth of its largest value from double in the rows of
+// vector.h); and what an estimation would.
 FilterExport export_filter(const Model& model, const FilterExportOptions& options);
 // The same as an FMU; `version` of FMI: 3 or 2.
 struct FilterFmu {

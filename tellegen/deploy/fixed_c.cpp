@@ -192,23 +192,47 @@ std::string fixed_c_host(const HardwareDesign& d) {
 }
 
 std::string fixed_c_replay(const HardwareDesign& d) {
-  return fmt::format(
-      "/* The steps of {0}_vectors.hex by the bit-true model: exit code 0 where every bit is the same. */\n"
-      "#include <stdio.h>\n\n#include \"{0}_fixed.h\"\n\n"
-      "static int32_t next_word(FILE* file) {{\n  unsigned long raw = 0;\n"
-      "  if (fscanf(file, \"%lx\", &raw) != 1) raw = 0;\n"
-      "  return (int32_t)((int64_t)((uint64_t)raw << {1}) >> {1});\n}}\n\n"
-      "int main(void) {{\n  int32_t x[{2}], u[{3}], y[{4}];\n  long bad = 0, step;\n  int k;\n"
-      "  FILE* file = fopen(\"{0}_vectors.hex\", \"r\");\n  if (!file) return 2;\n  {0}_init(x);\n"
-      "  for (step = 0; step < {5}; ++step) {{\n"
-      "    for (k = 0; k < {0}_given_count; ++k) u[k] = next_word(file);\n"
-      "    {0}_step(x, u, y);\n"
-      "    for (k = 0; k < {0}_output_count; ++k) bad += next_word(file) != y[k];\n"
-      "    for (k = 0; k < {0}_state_count; ++k) bad += next_word(file) != x[k];\n  }}\n"
-      "  fclose(file);\n  printf(\"%ld steps, %ld words differ\\n\", step, bad);\n  return bad != 0;\n}}\n",
-      d.name, 64 - d.bits(), std::max<std::size_t>(1, d.fixed.states.size()),
-      std::max<std::size_t>(1, d.fixed.given.size()), std::max<std::size_t>(1, d.fixed.outputs.size()),
-      d.vector_steps);
+  return filled_in(
+      R"(/* The steps of {NAME}_vectors.hex by the bit-true model: exit code 0 where every bit is the same. */
+)"
+      "#include <stdio.h>\n\n#include \"{NAME}_fixed.h\"\n"
+      R"(
+static int32_t next_word(FILE* file) {
+  unsigned long raw = 0;
+  if (fscanf(file, "%lx", &raw) != 1) raw = 0;
+  return (int32_t)((int64_t)((uint64_t)raw << {UNUSED}) >> {UNUSED});
+}
+
+int main(void) {
+  static int32_t x[{MACHINES}][{X}];
+  int32_t u[{U}], y[{Y}];
+  long bad = 0, step;
+  int k, m;
+  FILE* file = fopen("{NAME}_vectors.hex", "r");
+  if (!file) return 2;
+{BEGIN}  for (step = 0; step < {STEPS}; ++step)
+    for (m = 0; m < {MACHINES}; ++m) {
+      for (k = 0; k < {NAME}_given_count; ++k) u[k] = next_word(file);
+      {NAME}_step(x[m], u, y);
+      for (k = 0; k < {NAME}_output_count; ++k) bad += next_word(file) != y[k];
+      for (k = 0; k < {NAME}_state_count; ++k) bad += next_word(file) != x[m][k];
+    }
+  fclose(file);
+  printf("%ld steps, %ld words differ\n", step, bad);
+  return bad != 0;
+}
+)",
+      {{"BEGIN", d.machines > 0 ? "  for (m = 0; m < " + std::to_string(d.machines) +
+                                      "; ++m)\n    for (k = 0; k < {NAME}_state_count; ++k) x[m][k] = "
+                                      "next_word(file);\n"
+                                : "  {NAME}_init(x[0]);\n"},
+       {"NAME", d.name},
+       {"UNUSED", std::to_string(64 - d.bits())},
+       {"MACHINES", std::to_string(std::max(1, d.machines))},
+       {"X", std::to_string(std::max<std::size_t>(1, d.fixed.states.size()))},
+       {"U", std::to_string(std::max<std::size_t>(1, d.fixed.given.size()))},
+       {"Y", std::to_string(std::max<std::size_t>(1, d.fixed.outputs.size()))},
+       {"STEPS", std::to_string(d.vector_steps)}});
 }
 
 }  // namespace tellegen

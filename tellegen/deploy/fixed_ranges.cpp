@@ -237,7 +237,7 @@ FixedStep make_fixed(const StepFormulas& formulas, const StraightStep& step, con
     ranges = find_ranges(fixed, step, scenario);
   }
   set_points(fixed, ranges, options.margin);
-  constexpr int rounds = 12;
+  constexpr int rounds = 60;  // a pivot of few digits needs the most
   for (int round = 0; round < rounds; ++round) {
     const FixedPointRun run = run_fixed(fixed, step, scenario);
     if (run.overflows == 0) break;

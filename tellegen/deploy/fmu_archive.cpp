@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tellegen/deploy/fmu_icon.h"
 #include "tellegen/program/compile.h"
 #include "tellegen/program/run_compiler.h"
 
@@ -118,6 +119,10 @@ void pack_fmu(FmuContent content, const Place& place, FmuExport& result) {
   for (const ExportedFile& file : content.sources) add("sources/" + file.name, file.text);
   if (fmu.version == 3) add("sources/buildDescription.xml", fmu_build_description(fmu, content.compiled));
   add_binaries(content, place, result);
+  const std::string icon = fmu_icon(static_cast<int>(fmu.count(ExportedVariable::Role::input)),
+                                    static_cast<int>(fmu.count(ExportedVariable::Role::output)));
+  if (fmu.version == 3) add("terminalsAndIcons/terminalsAndIcons.xml", fmu_terminals_and_icons());
+  add(fmu.version == 3 ? "terminalsAndIcons/icon.png" : "model.png", icon);
   add("documentation/index.html", fmu_documentation(fmu));
 }
 

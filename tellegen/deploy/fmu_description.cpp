@@ -88,6 +88,11 @@ void describe_interface(pugi::xml_node root, const ExportedDescription& fmu,
     set(cs, "canGetAndSetFMUState", true);
     set(cs, "canSerializeFMUState", true);
     set(cs, "fixedInternalStepSize", fmu.step);
+    if (fmu.intermediate) {
+      set(cs, "mightReturnEarlyFromDoStep", true);
+      set(cs, "canReturnEarlyAfterIntermediateUpdate", true);
+      set(cs, "providesIntermediateUpdate", true);
+    }
     return;
   }
   set(cs, "canGetAndSetFMUstate", true);
@@ -108,12 +113,18 @@ void describe_variable(pugi::xml_node all, const ExportedDescription& fmu, std::
       set(node, "initial", "calculated");
     node = node.append_child("Real");
   }
+  if (fmu.version == 3 && fmu.intermediate && (v.role == Role::input || v.role == Role::output))
+    set(node, "intermediateUpdate", true);
   if (fmu.version == 3 && v.role == Role::state) set(node, "initial", "calculated");
   // FMI 2 counts variables from 1. A state stands as far before its rate as there are states.
   if (v.role == Role::rate)
     set(node, "derivative",
         static_cast<unsigned int>(k - fmu.count(Role::state) + (fmu.version == 2 ? 1 : 0)));
-  units.describe(node, v.role == Role::time ? "s" : v.unit, v.difference);
+  if (v.role == Role::rate)
+    units.describe_rate(node, v.unit);
+  else
+    units.describe(node, v.role == Role::time ? "s" : v.unit, v.difference);
+  if (v.nominal != 1.0) set(node, "nominal", v.nominal);
   if (v.role == Role::parameter || v.role == Role::input) set(node, "start", v.start);
 }
 
@@ -234,9 +245,9 @@ std::vector<ExportedVariable> fmu_variables(const CModel& m, std::size_t outputs
   }
   if (exchange.refused.empty()) {
     for (const ExchangeModel::State& s : exchange.states)
-      variables.push_back({s.name, s.unit, "state", Role::state, s.start});
+      variables.push_back({s.name, s.unit, "state", Role::state, s.start, false, s.nominal});
     for (const ExchangeModel::State& s : exchange.states)
-      variables.push_back({"der(" + s.name + ")", "", "", Role::rate, 0.0});
+      variables.push_back({"der(" + s.name + ")", s.unit, "", Role::rate, 0.0});
     for (std::size_t k = 0; k < exchange.indicators; ++k)
       variables.push_back({fmt::format("event_indicator_{}", k + 1), "", "", Role::indicator, 0.0});
   }
@@ -296,6 +307,20 @@ std::string fmu_build_description(const ExportedDescription& fmu, const std::vec
   return text_of(document);
 }
 
+std::string fmu_terminals_and_icons() {
+  pugi::xml_document document;
+  pugi::xml_node root = root_of(document, "fmiTerminalsAndIcons");
+  set(root, "fmiVersion", "3.0");
+  pugi::xml_node graphics = root.append_child("GraphicalRepresentation");
+  for (const char* element : {"CoordinateSystem", "Icon"}) {
+    pugi::xml_node box = graphics.append_child(element);
+    for (const auto& [name, value] : {std::pair{"x1", -100}, {"y1", -100}, {"x2", 100}, {"y2", 100}})
+      set(box, name, value);
+  }
+  set(graphics.child("CoordinateSystem"), "suggestedScalingFactorTo_mm", 0.1);
+  return text_of(document);
+}
+
 std::string fmu_documentation(const ExportedDescription& fmu) {
   pugi::xml_document document;
   document.append_child(pugi::node_doctype).set_value("html");
@@ -314,7 +339,8 @@ std::string fmu_documentation(const ExportedDescription& fmu) {
   row("th", {"variable", "", "SI unit of", "start", ""});
   for (const ExportedVariable& v : fmu.variables)
     row("td",
-        {v.name, causality(v.role), v.unit,
+        {v.name, causality(v.role),
+         v.role == Role::rate && !v.unit.empty() ? v.unit + ", per second" : v.unit,
          v.role == Role::parameter || v.role == Role::input ? fmt::format("{}", v.start) : "", v.summary});
   if (!fmu.fixed.empty()) {
     body.append_child("p").text() = "Numbers that are part of the code:";

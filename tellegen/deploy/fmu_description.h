@@ -10,10 +10,11 @@
 namespace tellegen {
 
 struct ExportedVariable {
-  std::string name, unit, summary;
+  std::string name, unit, summary;  // of a rate: the unit of its state
   enum class Role { time, parameter, input, output, state, rate, indicator } role;
   double start = 0.0;       // of parameters and inputs
   bool difference = false;  // an offset of the unit does not count
+  double nominal = 1.0;     // of states
 };
 
 struct ExportedDescription {
@@ -21,6 +22,7 @@ struct ExportedDescription {
   std::string name, title;                  // modelIdentifier; what people call the model
   std::string about;                        // what the variables mean, and when
   double step = 0.0, stop = 0.0;            // of co-simulation; of the default experiment
+  bool intermediate = false;                // co-simulation shows every step (FMI 3)
   std::vector<std::string> fixed = {};      // numbers that are part of the code, and why
   std::string token = {};                   // that tells this model from others
   std::vector<ExportedVariable> variables;  // in the order of their value references
@@ -41,6 +43,7 @@ std::string about_co_simulation(const CModel& m);
 std::string fmu_model_description(const ExportedDescription& fmu, const ExchangeModel& exchange,
                                   const std::vector<std::string>& sources);
 std::string fmu_build_description(const ExportedDescription& fmu, const std::vector<std::string>& sources);
+std::string fmu_terminals_and_icons();  // where the icon stands (FMI 3)
 std::string fmu_documentation(const ExportedDescription& fmu);
 
 }  // namespace tellegen

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -13,6 +14,9 @@
 
 namespace tellegen {
 namespace {
+
+// Taken before an FMU is written, to see what happens in them.
+constexpr std::int64_t most_tried_steps = 1000;
 
 // What tellegen_fmu.h asks of a model.
 std::string fmu_model_header(const CModel& m, const ExportedDescription& fmu, const ExchangeModel& exchange) {
@@ -67,19 +71,39 @@ std::unique_ptr<Simulation> with_states(const Simulation& simulation, const Exch
   return std::make_unique<Simulation>(simulation.system(), simulation.problem().options, columns);
 }
 
+// How large states become in the first steps of a run, as powers of ten: importers without a better idea take
+// their absolute tolerances from it. A flux of 1e-4 Wb is nothing beside 1.
+void find_nominals(const Simulation& simulation, ExchangeModel& exchange) {
+  const auto own = with_states(simulation, exchange);
+  const std::size_t width = own->outputs().size(), first = simulation.outputs().size();
+  std::vector<double> row(width), largest(exchange.states.size(), 0.0);
+  for (std::size_t k = 0; k < largest.size(); ++k) largest[k] = std::abs(exchange.states[k].start);
+  const std::int64_t steps = std::min(most_tried_steps, sample_count(own->problem()));
+  for (std::int64_t step = 0; step < steps && own->integrator().advance(1, row.data()) == 1; ++step)
+    for (std::size_t k = 0; k < largest.size(); ++k)
+      largest[k] = std::max(largest[k], std::abs(row[first + k]));
+  for (std::size_t k = 0; k < largest.size(); ++k)
+    if (largest[k] > 1e-12 && std::isfinite(largest[k]))
+      exchange.states[k].nominal = std::pow(10.0, std::round(std::log10(largest[k])));
+}
+
 class FmuExporter {
  public:
   FmuExporter(const Model& model, Simulation& simulation, const FmuOptions& options)
       : simulation_(simulation) {
     ExchangeModel exchange = exchange_of(model, simulation, options);
-    if (exchange.refused.empty()) extended_ = with_states(simulation, exchange);
-    m_.emplace(make_c_model(model, extended_ ? *extended_ : simulation, options.name));
+    if (exchange.refused.empty()) {
+      find_nominals(simulation, exchange);
+      extended_ = with_states(simulation, exchange);
+    }
+    m_.emplace(make_c_model(model, extended_ ? *extended_ : simulation, options.name, false, options.fixed));
     content_.description = {.version = options.version,
                             .name = m_->name,
                             .title = model.name,
                             .about = about_co_simulation(*m_),
                             .step = m_->problem().step,
                             .stop = m_->problem().options.stop,
+                            .intermediate = true,
                             .fixed = m_->parameters.fixed,
                             .variables = fmu_variables(*m_, simulation.outputs().size(), exchange)};
     content_.exchange = std::move(exchange);
@@ -103,6 +127,13 @@ class FmuExporter {
       content_.compiled.push_back(m_->name + "_exchange.c");
       content_.sources.push_back({content_.compiled.back(), exchange_source(exchange, m_->name)});
     }
+    if (m_->by_tables()) {
+      std::vector<double> row(m_->simulation.outputs().size());
+      const std::int64_t steps = std::min(most_tried_steps, sample_count(m_->problem()));
+      for (std::int64_t k = 0; k < steps && m_->simulation.integrator().advance(1, row.data()) == 1; ++k) {
+      }
+      refuse_other_pivots(*m_);
+    }
     content_.header = [&](const ExportedDescription& fmu) {
       return fmu_model_header(*m_, fmu, content_.exchange);
     };
@@ -113,7 +144,7 @@ class FmuExporter {
  private:
   // With those parameters that co-simulation has too.
   static ExchangeModel exchange_of(const Model& model, Simulation& simulation, const FmuOptions& options) {
-    const CModel m = make_c_model(model, simulation, options.name);
+    const CModel m = make_c_model(model, simulation, options.name, false, options.fixed);
     std::vector<std::string> parameters;
     for (const CParameters::Setting& s : m.parameters.settings) parameters.push_back(m.parameter(s).name);
     return make_exchange_model(model, simulation, parameters);

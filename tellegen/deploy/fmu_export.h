@@ -18,8 +18,9 @@
 namespace tellegen {
 
 struct FmuOptions {
-  std::string name;  // modelIdentifier: a C identifier
-  int version = 3;   // of FMI: 3 or 2
+  std::string name;    // modelIdentifier: a C identifier
+  int version = 3;     // of FMI: 3 or 2
+  bool fixed = false;  // no parameter can be set
 };
 
 struct FmuExport {

@@ -10,6 +10,7 @@ namespace tellegen {
 namespace {
 
 constexpr const char* base_units[] = {"kg", "m", "s", "A", "K", "mol", "rad"};
+constexpr std::size_t second = 2;  // among these
 
 // SI units that engineers write, in powers of the base units above.
 struct SiUnit {
@@ -69,15 +70,30 @@ const SiUnit* si_unit(const std::string& unit) {
   return find([&](const SiUnit& s) { return units().known(unit) && units().convertible(unit, s.name); });
 }
 
+// K: K/s; m/s: m/s2; W/K: W/(K s); N m: N m/s.
+std::string per_second(const std::string& unit) {
+  const auto slash = unit.find('/');
+  if (unit == "1") return "1/s";
+  if (slash == std::string::npos) return unit + "/s";
+  const std::string below = unit.substr(slash + 1), above = unit.substr(0, slash);
+  if (below == "s") return above + "/s2";
+  if (below == "s2") return above + "/s3";
+  return below.front() == '(' ? fmt::format("{}/{} s)", above, below.substr(0, below.size() - 1))
+                              : fmt::format("{}/({} s)", above, below);
+}
+
 }  // namespace
 
 FmuUnits::Defined& FmuUnits::of(const std::string& unit) {
   const SiUnit* si = si_unit(unit);
-  const std::string name = si ? si->name : "SI unit of " + unit;
+  return define(si ? si->name : "SI unit of " + unit, si ? std::optional(si->powers) : std::nullopt);
+}
+
+FmuUnits::Defined& FmuUnits::define(const std::string& name, std::optional<std::vector<int>> powers) {
   const auto found =
       std::find_if(defined_.begin(), defined_.end(), [&](const Defined& d) { return d.name == name; });
   if (found != defined_.end()) return *found;
-  return defined_.emplace_back(Defined{name, si ? &si->powers : nullptr, {}});
+  return defined_.emplace_back(Defined{name, std::move(powers), {}});
 }
 
 void FmuUnits::describe(pugi::xml_node variable, const std::string& unit, bool difference) {
@@ -89,6 +105,15 @@ void FmuUnits::describe(pugi::xml_node variable, const std::string& unit, bool d
   if (difference && offset != 0.0) return;
   defined.shown[unit] = {units().from_si(1.0, unit) - offset, offset};
   variable.append_attribute("displayUnit") = unit.c_str();
+}
+
+void FmuUnits::describe_rate(pugi::xml_node variable, const std::string& unit) {
+  const SiUnit* si = unit.empty() || unit == "any" ? nullptr : si_unit(unit);
+  if (!si) return;
+  std::vector<int> powers = si->powers;
+  powers.resize(std::size(base_units));
+  --powers[second];
+  variable.append_attribute("unit") = define(per_second(si->name), powers).name.c_str();
 }
 
 void FmuUnits::define(pugi::xml_node definitions) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,15 +17,18 @@ class FmuUnits {
   // Adds unit and displayUnit to a variable whose unit the user wrote so. A difference is not shown in a unit
   // with an offset.
   void describe(pugi::xml_node variable, const std::string& unit, bool difference = false);
+  // Adds the unit of the rate of what is in this unit: V/s.
+  void describe_rate(pugi::xml_node variable, const std::string& unit);
   void define(pugi::xml_node definitions) const;
 
  private:
   struct Defined {
     std::string name;                                        // of the SI unit
-    const std::vector<int>* powers;                          // of base units; none: not known
+    std::optional<std::vector<int>> powers;                  // of base units, where they are known
     std::map<std::string, std::pair<double, double>> shown;  // factor and offset
   };
   Defined& of(const std::string& unit);
+  Defined& define(const std::string& name, std::optional<std::vector<int>> powers);
   std::vector<Defined> defined_;
 };
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "tellegen/deploy/hardware_design.h"
 
@@ -22,7 +23,10 @@ std::size_t rom_bits(const FixedStep& fixed) {
 }
 
 std::string verilog_sources(const HardwareDesign& d) {
-  return d.name + (d.microcode ? "_words.v" : ".v") + (d.divides() ? " tellegen_divide.v" : "");
+  return d.name + (d.in_memory() ? "_words.v" : ".v") +
+         (!d.divides()     ? ""
+          : d.machines > 0 ? " tellegen_divide_pipeline.v"
+                           : " tellegen_divide.v");
 }
 
 std::string units_cost(const HardwareDesign& d) {
@@ -42,6 +46,11 @@ std::string units_cost(const HardwareDesign& d) {
       "| a step | |\n| --- | --- |\n| clock cycles | {} |\n| multipliers | {}, latency {} |\n| adders | {} "
       "|\n",
       s.cycles, s.multipliers, d.units.multiplier_latency, s.adders);
+  if (d.machines > 0)
+    out += fmt::format(
+        "| machines | {}, one begins every {} cycles |\n| all of them | {} clock cycles, {:.3g} a machine "
+        "|\n",
+        d.machines, s.interval, d.cycles(), static_cast<double>(d.cycles()) / d.machines);
   if (s.dividers > 0) out += fmt::format("| dividers | {} |\n", s.dividers);
   return out +
          fmt::format(
@@ -162,16 +171,35 @@ up5k:
 .PHONY: c iverilog ports verilator ice40 ecp5 netlist netlist_ice40 up5k
 )";
   return filled_in(std::move(text), {{"SOURCES", verilog_sources(d)},
-                                     {"TOP", d.microcode ? d.name + "_words" : d.name},
-                                     {"WORDS", d.microcode ? "" : " " + d.name + "_words.v"},
+                                     {"TOP", d.in_memory() ? d.name + "_words" : d.name},
+                                     {"WORDS", d.in_memory() ? "" : " " + d.name + "_words.v"},
                                      {"NAME", d.name}});
+}
+
+// For a Cyclone V. A host inside the device reaches the port of AXI4-Lite, so there are no pins but the
+// clock.
+std::vector<ExportedFile> quartus_files(const HardwareDesign& d) {
+  std::string files;
+  std::istringstream sources(verilog_sources(d) + (d.in_memory() ? "" : " " + d.name + "_words.v") + " " +
+                             d.name + "_axi.v");
+  for (std::string file; sources >> file;)
+    files += fmt::format("set_global_assignment -name VERILOG_FILE {}\n", file);
+  return {{d.name + ".qpf", fmt::format("PROJECT_REVISION = \"{}\"\n", d.name)},
+          {d.name + ".qsf", fmt::format("set_global_assignment -name FAMILY \"Cyclone V\"\n"
+                                        "set_global_assignment -name DEVICE 5CSEMA5F31C6\n"
+                                        "set_global_assignment -name TOP_LEVEL_ENTITY {0}_axi\n{1}"
+                                        "set_global_assignment -name SDC_FILE {0}.sdc\n"
+                                        "set_global_assignment -name SEARCH_PATH .\n"
+                                        "set_instance_assignment -name VIRTUAL_PIN ON -to *\n"
+                                        "set_instance_assignment -name VIRTUAL_PIN OFF -to clk\n",
+                                        d.name, files)},
+          {d.name + ".sdc", "create_clock -name clk -period 20.000 [get_ports clk]\n"}};
 }
 
 std::string hardware_readme(const HardwareDesign& d) {
   const FixedStep& fixed = d.fixed;
   std::string out = fmt::format(
-      "# {0}\n\nOne step of a Tellegen model in fixed point: method {1}, {2:g} s a step, words of {3} "
-      "bits.\n\n"
+      "# {0}\n\n{5} in fixed point: {1}, {2:g} s a step, words of {3} bits.\n\n"
       "    make c iverilog ports\n\n"
       "replays {4} steps of the model's own scenario by the bit-true model in C, by the module, and by the "
       "module "
@@ -179,13 +207,19 @@ std::string hardware_readme(const HardwareDesign& d) {
       "ecp5`, "
       "`make netlist`,\n`make netlist_ice40` and `make up5k` need verilator, yosys, nextpnr-ice40 and "
       "fpga-icestorm.\n\n",
-      d.title, d.method, d.step_seconds, d.bits(), d.vector_steps);
+      d.title, d.method, d.step_seconds, d.bits(), d.vector_steps,
+      d.estimator ? "A row of an estimator of a Tellegen model" : "One step of a Tellegen model");
   out += d.microcode ? micro_cost(d) : units_cost(d);
+  if (d.machines > 0)
+    out += fmt::format(
+        "Words of machine m lie at {} m + the addresses below; a step is one of every machine. The vectors "
+        "begin each\nat other states.\n\n",
+        1 << d.word_bits());
   const std::string when =
       d.step.outputs_before
           ? ", and the\noutputs are those at its beginning: those at the end come with the next step"
           : " and the outputs\nthose there";
-  if (!d.microcode)
+  if (!d.in_memory())
     out += fmt::format(
         "`start` of `{0}` takes a step; hold the inputs `u*` until `done`. Then the states `x*` are those "
         "after the "
@@ -198,7 +232,7 @@ std::string hardware_readme(const HardwareDesign& d) {
       "0: the "
       "states are those after the\nstep{1}. After a reset the states take their first values{2}.\n\n"
       "| address | word | what | one unit is |\n| --- | --- | --- | --- |\n",
-      d.name, when, d.microcode ? " (`busy` meanwhile); a host can write them too" : "");
+      d.name, when, d.in_memory() ? " (`busy` meanwhile); a host can write them too" : "");
   std::size_t address = 1;
   for (std::size_t k = 0; k < fixed.given.size(); ++k)
     out += fmt::format("| {} | `u{}` | given: `{}_given` in `{}_host.c` computes it | {} |\n", address++, k,
@@ -209,6 +243,11 @@ std::string hardware_readme(const HardwareDesign& d) {
   for (std::size_t k = 0; k < fixed.states.size(); ++k)
     out += fmt::format("| {} | `x{}` | state, {:.9g} at the start | {} |\n", address++, k,
                        d.step.states[k].start, meaning(d, fixed.states[k], 0));
+  if (!d.external.empty())
+    out += fmt::format(
+        "\n`inputs` of `{}_given`, in this order: {}.{}\n", d.name, fmt::join(d.external, ", "),
+        d.estimator ? " NAME_there is 1 where the reading NAME is there, 0 where it is missing." : "");
+  if (d.step.switches) out += "\nEvents are not located: what switches does so at the end of a step.\n";
   out += fmt::format(
       "\nUnits are SI. Over the whole scenario, {} steps, against the same steps in double:\n\n"
       "| output | largest value | largest error |\n| --- | --- | --- |\n",

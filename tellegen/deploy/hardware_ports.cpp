@@ -1,6 +1,7 @@
 // How a host reaches the words of a step: at addresses, over a port of a byte or over AXI4-Lite.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "tellegen/deploy/hardware_design.h"
@@ -16,9 +17,13 @@ std::string filled(std::string text, const HardwareDesign& d) {
 
 }  // namespace
 
-int HardwareDesign::address_bits() const {
+int HardwareDesign::word_bits() const {
   const std::size_t words = microcode ? micro.words.size() : host_words();
   return std::bit_width(words - 1);
+}
+
+int HardwareDesign::machine_bits() const {
+  return machines == 0 ? 0 : std::bit_width(static_cast<unsigned>(std::max(1, machines - 1)));
 }
 
 std::string words_module(const HardwareDesign& d) {
@@ -168,12 +173,16 @@ endmodule
       d);
 }
 
+// Rows of a pipeline's vectors: first the states of every machine, then the rows of all machines, step by
+// step.
 std::string words_bench(const HardwareDesign& d) {
-  const std::size_t width = d.words_per_row(), given = d.fixed.given.size();
+  const std::size_t width = d.words_per_row(), given = d.fixed.given.size(),
+                    machines = static_cast<std::size_t>(std::max(1, d.machines)),
+                    first = d.machines > 0 ? machines * d.fixed.states.size() : 0;
   return filled(fmt::format(R"(// Replays {{NAME}}_vectors.hex and counts the bits that differ.
 `timescale 1ns/1ns
 module {{NAME}}_bench;
-  localparam steps = {0}, width = {1}, given = {2};
+  localparam steps = {0}, width = {1}, given = {2}, machines = {5}, first = {6}, states = first / machines;
   reg [{{W}}-1:0] vectors [0:{3}];
   reg clk = 0, reset = 1, write = 0;
   reg [{{B}}-1:0] address = 0;
@@ -182,30 +191,39 @@ module {{NAME}}_bench;
   wire busy;
   {{NAME}}_words device (.clk(clk), .reset(reset), .address(address), .write(write), .write_data(write_data),
       .read_data(read_data), .busy(busy));
-  integer n, k, b, cycles, bad = 0;
+  integer n, m, k, b, row, cycles, bad = 0;
   always #5 clk = !clk;
+  task put_word(input integer machine, input integer word, input [{{W}}-1:0] value);
+    begin
+      address = (machine << {7}) + word; write_data = value; write = 1;
+      @(negedge clk);
+    end
+  endtask
   initial begin
     $readmemh("{{NAME}}_vectors.hex", vectors);
     repeat (2) @(negedge clk);
     reset = 0;
     @(negedge clk);
     while (busy) @(negedge clk);
+    for (m = 0; m < machines; m = m + 1)
+      for (k = 0; k < states; k = k + 1) put_word(m, 1 + width - states + k, vectors[states*m + k]);
     for (n = 0; n < steps; n = n + 1) begin
-      write = 1;
-      for (k = 0; k < given; k = k + 1) begin
-        address = 1 + k; write_data = vectors[width*n + k];
-        @(negedge clk);
+      for (m = 0; m < machines; m = m + 1) begin
+        row = first + width*(machines*n + m);
+        for (k = 0; k < given; k = k + 1) put_word(m, 1 + k, vectors[row + k]);
       end
-      address = 0;
-      @(negedge clk);
+      put_word(0, 0, 0);
       write = 0;
       for (cycles = 0; busy; cycles = cycles + 1) @(negedge clk);
       if (cycles != {4}) bad = bad + 1;
-      for (k = given; k < width; k = k + 1) begin
-        address = 1 + k;
-        @(negedge clk);
-        difference = read_data ^ vectors[width*n + k];
-        for (b = 0; b < {{W}}; b = b + 1) if (difference[b] !== 1'b0) bad = bad + 1;
+      for (m = 0; m < machines; m = m + 1) begin
+        row = first + width*(machines*n + m);
+        for (k = given; k < width; k = k + 1) begin
+          address = (m << {7}) + 1 + k;
+          @(negedge clk);
+          difference = read_data ^ vectors[row + k];
+          for (b = 0; b < {{W}}; b = b + 1) if (difference[b] !== 1'b0) bad = bad + 1;
+        end
       end
     end
     $display("%0d steps of %0d cycles, %0d bits differ", n, cycles, bad);
@@ -215,18 +233,22 @@ module {{NAME}}_bench;
 endmodule
 )",
                             d.vector_steps, width, given,
-                            static_cast<std::size_t>(d.vector_steps) * width - 1, d.cycles()),
+                            first + static_cast<std::size_t>(d.vector_steps) * machines * width - 1,
+                            d.cycles(), machines, first, d.word_bits()),
                 d);
 }
 
 std::string ports_bench(const HardwareDesign& d) {
-  const std::size_t width = d.words_per_row(), given = d.fixed.given.size();
+  // Of a pipeline the first machine.
+  const std::size_t width = d.words_per_row(), given = d.fixed.given.size(),
+                    machines = static_cast<std::size_t>(std::max(1, d.machines)),
+                    first = d.machines > 0 ? machines * d.fixed.states.size() : 0;
   return filled(
       fmt::format(
           R"(// Replays {{NAME}}_vectors.hex over the port of a byte and over AXI4-Lite, and counts the words that differ.
 `timescale 1ns/1ns
 module {{NAME}}_ports_bench;
-  localparam steps = {0}, width = {1}, given = {2};
+  localparam steps = {0}, width = {1}, given = {2}, first = {4}, stride = {5};
   reg [{{W}}-1:0] vectors [0:{3}];
   reg clk = 0, reset = 1;
   always #5 clk = !clk;
@@ -291,8 +313,8 @@ module {{NAME}}_ports_bench;
     while (busy || axi_busy) @(negedge clk);
     for (n = 0; n < steps; n = n + 1) begin
       for (k = 0; k < given; k = k + 1) begin
-        put_word(1 + k, vectors[width*n + k]);
-        axi_put(1 + k, vectors[width*n + k]);
+        put_word(1 + k, vectors[first + stride*n + k]);
+        axi_put(1 + k, vectors[first + stride*n + k]);
       end
       axi_put(0, 1);
       axi_get(0);
@@ -302,8 +324,8 @@ module {{NAME}}_ports_bench;
       @(negedge clk);
       while (busy) begin @(negedge clk); cycles = cycles + 1; end
       for (k = given; k < width; k = k + 1) begin
-        get_word(1 + k); check(vectors[width*n + k]);
-        axi_get(1 + k); check(vectors[width*n + k]);
+        get_word(1 + k); check(vectors[first + stride*n + k]);
+        axi_get(1 + k); check(vectors[first + stride*n + k]);
       end
     end
     $display("%0d steps over both ports, %0d words differ", n, bad);
@@ -312,7 +334,8 @@ module {{NAME}}_ports_bench;
   end
 endmodule
 )",
-          d.vector_steps, width, given, static_cast<std::size_t>(d.vector_steps) * width - 1),
+          d.vector_steps, width, given,
+          first + static_cast<std::size_t>(d.vector_steps) * machines * width - 1, first, width * machines),
       d);
 }
 

@@ -9,23 +9,6 @@
 namespace tellegen {
 namespace {
 
-int latency_of(const FixedStep& fixed, const HardwareUnits& units, FixedOp::Kind kind) {
-  switch (unit_of(kind)) {
-    case UnitKind::none:
-      return 0;
-    case UnitKind::multiplier:
-      return units.multiplier_latency;
-    case UnitKind::divider:
-      return fixed.bits + 1;
-    case UnitKind::table:
-      return HardwareUnits::table_latency;
-    case UnitKind::adder:
-    case UnitKind::wire:
-      return 1;
-  }
-  return 1;
-}
-
 class Scheduler {
  public:
   Scheduler(const FixedStep& fixed, const HardwareUnits& units) : fixed_(fixed), units_(units) {
@@ -219,6 +202,23 @@ class Scheduler {
 };
 
 }  // namespace
+
+int latency_of(const FixedStep& fixed, const HardwareUnits& units, FixedOp::Kind kind) {
+  switch (unit_of(kind)) {
+    case UnitKind::none:
+      return 0;
+    case UnitKind::multiplier:
+      return units.multiplier_latency;
+    case UnitKind::divider:
+      return fixed.bits + 1;
+    case UnitKind::table:
+      return HardwareUnits::table_latency;
+    case UnitKind::adder:
+    case UnitKind::wire:
+      return 1;
+  }
+  return 1;
+}
 
 UnitKind unit_of(FixedOp::Kind kind) {
   switch (kind) {

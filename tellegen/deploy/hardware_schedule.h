@@ -31,6 +31,10 @@ struct HardwareSchedule {
   int registers = 0;                              // beside states and outputs
   int multipliers = 0, adders = 0, dividers = 0;  // that are used
   std::vector<char> copied;  // per state: its next value waits in a register until the last cycle
+  // Of a pipeline: a machine's step begins every so many cycles, and per operation the registers, one behind
+  // the other, that hold its value (written at the end of cycle -1 where it is a state or given).
+  int interval = 0;
+  std::vector<int> copies;
 };
 
 enum class UnitKind { none, multiplier, adder, divider, table, wire };
@@ -41,7 +45,13 @@ std::vector<char> needed_operations(const FixedStep& fixed);
 // Which of two equal things goes first: numbers that look like chance, the same in every run.
 std::uint32_t repeatable_shuffle(std::uint32_t seed, std::uint32_t k);
 
+int latency_of(const FixedStep& fixed, const HardwareUnits& units, FixedOp::Kind kind);
 HardwareSchedule schedule_step(const FixedStep& fixed, const HardwareUnits& units);
+
+// pipeline_schedule.cpp: steps of many machines, of which one begins every `interval` cycles. As many units
+// are made as that takes.
+HardwareSchedule pipeline_step(const FixedStep& fixed, const HardwareUnits& units, int interval);
+int pipeline_depth(const FixedStep& fixed, const HardwareUnits& units);  // cycles of a step at least
 
 template <class Fn>
 void for_each_source(const FixedOp& op, Fn fn) {

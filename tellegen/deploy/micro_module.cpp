@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <map>
 
 #include "tellegen/deploy/hardware_design.h"
@@ -10,39 +9,20 @@
 namespace tellegen {
 namespace {
 
-int bits_for(int largest) {
-  return std::max(1, static_cast<int>(std::bit_width(static_cast<unsigned>(largest))));
-}
-
-// A shift by a number of places that an instruction gives, 0 for the one that goes furthest to the left.
-struct Shifter {
-  int least = 0, most = 0;  // places to the left
-  bool any = false;
-  void take(int left) {
-    least = any ? std::min(least, left) : left;
-    most = any ? std::max(most, left) : left;
-    any = true;
-  }
-  int bits() const { return bits_for(most - least); }
-};
-
 class MicroPrinter {
  public:
-  explicit MicroPrinter(const HardwareDesign& d) : d_(d), p_(d.micro), w_(d.bits()) {
-    for (const MicroInstruction& i : p_.rows) {
-      if (i.kind == MicroKind::nothing) continue;
-      a_.take(i.left_a);
-      b_.take(i.left_b);
-      if (i.kind == MicroKind::multiply) product_.take(-i.right);
-      if (i.kind == MicroKind::divide || i.kind == MicroKind::root) dividend_.take(i.right);
-    }
-    for (Shifter* s : {&a_, &b_, &dividend_}) s->take(0);
-    for (const MicroKind kind :
-         {MicroKind::larger, MicroKind::smaller, MicroKind::below, MicroKind::at_most, MicroKind::choose})
-      compares_ = compares_ || p_.has(kind);
-    divides_ = p_.has(MicroKind::take);
-    // Of a comparison's operands no bit may be lost.
-    size_ = compares_ ? w_ + std::max({0, a_.most, b_.most}) + 1 : w_;
+  explicit MicroPrinter(const HardwareDesign& d)
+      : d_(d),
+        p_(d.micro),
+        w_(d.bits()),
+        shape_(micro_shape(p_, w_)),
+        a_(shape_.a),
+        b_(shape_.b),
+        product_(shape_.product),
+        dividend_(shape_.dividend),
+        compares_(shape_.compares),
+        divides_(shape_.divides),
+        size_(shape_.operand_bits) {
     layout();
   }
 
@@ -85,9 +65,9 @@ class MicroPrinter {
     add("negative_b", 1);
     add("rounded", 1);
     add("right", std::max(product_.bits(), dividend_.bits()));
-    add("lookup", bits_for(static_cast<int>(p_.lookups.size()) - 1));
+    add("lookup", shape_.lookup_bits);
   }
-  int address_bits() const { return bits_for(static_cast<int>(p_.words.size()) - 1); }
+  int address_bits() const { return shape_.address_bits; }
 
   std::string encoded(const MicroInstruction& i) const {
     std::vector<char> bits(static_cast<std::size_t>(width_), 0);
@@ -177,7 +157,7 @@ class MicroPrinter {
   }
 
   // The operand at the point where it is used, and the bit below.
-  void operand(const char* x, const Shifter& s) {
+  void operand(const char* x, const MicroShifter& s) {
     const int in = std::max(w_ + s.most, size_) + 1;
     put("  wire signed {0} {1}_long = $signed({{{1}, {2}'h0}}) >>> s_right_{1};\n"
         "  wire signed {3} {1}_shifted = {1}_long[{4}:1];\n"
@@ -347,9 +327,10 @@ class MicroPrinter {
   const HardwareDesign& d_;
   const MicroProgram& p_;
   const int w_;
-  Shifter a_, b_, product_, dividend_;
-  bool compares_ = false, divides_ = false;
-  int size_ = 0;
+  const MicroShape shape_;
+  const MicroShifter &a_, &b_, &product_, &dividend_;
+  const bool compares_, divides_;
+  const int size_;
   std::map<std::string, Field> fields_;
   int width_ = 0;
   std::string out_;

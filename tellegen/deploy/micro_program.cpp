@@ -1,6 +1,7 @@
 #include "tellegen/deploy/micro_program.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 
@@ -352,6 +353,45 @@ class Assembler {
 
 bool MicroProgram::has(MicroKind kind) const {
   return std::any_of(rows.begin(), rows.end(), [&](const MicroInstruction& i) { return i.kind == kind; });
+}
+
+int bits_for(int largest) {
+  return std::max(1, static_cast<int>(std::bit_width(static_cast<unsigned>(std::max(0, largest)))));
+}
+
+void MicroShifter::take(int left) {
+  least = any ? std::min(least, left) : left;
+  most = any ? std::max(most, left) : left;
+  any = true;
+}
+
+int MicroShifter::bits() const { return bits_for(most - least); }
+
+int MicroShape::instruction_bits() const {
+  constexpr int kind = 4, flags = 4;  // writes, negative_a, negative_b, rounded
+  return kind + flags + 3 * address_bits + a.bits() + b.bits() + std::max(product.bits(), dividend.bits()) +
+         lookup_bits;
+}
+
+MicroShape micro_shape(const MicroProgram& program, int bits) {
+  MicroShape s;
+  for (const MicroInstruction& i : program.rows) {
+    if (i.kind == MicroKind::nothing) continue;
+    s.a.take(i.left_a);
+    s.b.take(i.left_b);
+    if (i.kind == MicroKind::multiply) s.product.take(-i.right);
+    if (i.kind == MicroKind::divide || i.kind == MicroKind::root) s.dividend.take(i.right);
+  }
+  for (MicroShifter* shifter : {&s.a, &s.b, &s.dividend}) shifter->take(0);
+  for (const MicroKind kind :
+       {MicroKind::larger, MicroKind::smaller, MicroKind::below, MicroKind::at_most, MicroKind::choose})
+    s.compares = s.compares || program.has(kind);
+  s.divides = program.has(MicroKind::take);
+  // Of a comparison's operands no bit may be lost.
+  s.operand_bits = s.compares ? bits + std::max({0, s.a.most, s.b.most}) + 1 : bits;
+  s.address_bits = bits_for(static_cast<int>(program.words.size()) - 1);
+  s.lookup_bits = bits_for(static_cast<int>(program.lookups.size()) - 1);
+  return s;
 }
 
 MicroProgram micro_program(const FixedStep& fixed, const std::vector<std::int64_t>& start) {

@@ -62,6 +62,26 @@ struct MicroProgram {
   bool has(MicroKind kind) const;
 };
 
+int bits_for(int largest);  // of a number up to this one
+
+// A shift by a number of places that an instruction gives, 0 for the one that goes furthest to the left.
+struct MicroShifter {
+  int least = 0, most = 0;  // places to the left
+  bool any = false;
+  void take(int left);
+  int bits() const;  // that say how far
+};
+
+// What the processor of a program has to be.
+struct MicroShape {
+  MicroShifter a, b, product, dividend;
+  bool compares = false, divides = false;
+  int operand_bits = 0;  // of what is added and compared
+  int address_bits = 0, lookup_bits = 0;
+  int instruction_bits() const;
+};
+MicroShape micro_shape(const MicroProgram& program, int bits);
+
 // `start`: raw states.
 MicroProgram micro_program(const FixedStep& fixed, const std::vector<std::int64_t>& start);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <optional>
 
 #include "tellegen/deploy/formula_passes.h"
 
@@ -148,17 +149,83 @@ class Builder {
     if (x.terms.empty()) return combined(y, x.constant, {}, 0.0);
     if (y.terms.empty()) return combined(x, y.constant, {}, 0.0);
     const FormulaTerm a = as_term(x), b = as_term(y);
+    if (step_.switches)
+      for (const auto& [inverse, other] : {std::pair{a, b}, {b, a}})
+        if (const auto direct = over_denominator(inverse, other)) return *direct;
     FormulaNode node{.kind = NodeKind::product};
     node.a = std::min(a.node, b.node), node.b = std::max(a.node, b.node);
     return of_node(std::move(node), a.factor * b.factor);
   }
 
+  std::optional<double> constant_of(int n) const {
+    const FormulaNode& node = result_.nodes[n];
+    if (node.kind != NodeKind::sum || !node.terms.empty() || node.constant == 0.0) return {};
+    return node.constant;
+  }
+
+  // What switches makes pivots small and large, and a reciprocal in one word would have digits for the
+  // largest only: the quotient is taken in the end.
+  std::optional<Combination> over_denominator(const FormulaTerm& inverse, const FormulaTerm& other) {
+    const FormulaNode& node = result_.nodes[inverse.node];
+    if (node.kind != NodeKind::quotient) return {};
+    const auto numerator = constant_of(node.a);
+    if (!numerator) return {};
+    FormulaNode direct{.kind = NodeKind::quotient};
+    direct.a = other.node, direct.b = node.b;
+    return of_node(std::move(direct), other.factor * inverse.factor * *numerator);
+  }
+
+  // 1/x of one of two numbers, a resistance that switches: one of their reciprocals.
+  std::optional<FormulaTerm> reciprocal_choice(const FormulaTerm& x) {
+    const FormulaNode& node = result_.nodes[x.node];
+    if (node.kind != NodeKind::choice) return {};
+    const auto a = constant_of(node.a), b = constant_of(node.b);
+    if (!a || !b) return {};
+    FormulaNode inverse{.kind = NodeKind::choice};
+    inverse.c = node.c;
+    inverse.a = sum_node({.terms = {}, .constant = 1.0 / (x.factor * *a)}, true);
+    inverse.b = sum_node({.terms = {}, .constant = 1.0 / (x.factor * *b)}, true);
+    return FormulaTerm{intern(std::move(inverse)), 1.0};
+  }
+
   Combination quotient(const Combination& x, const Combination& y) {
     if (y.terms.empty()) return combined(x, 1.0 / y.constant, {}, 0.0);
+    if (y.terms.size() == 1 && y.constant == 0.0)
+      if (const auto inverse = reciprocal_choice(y.terms[0]))
+        return product(x, {.terms = {*inverse}, .constant = 0.0});
     const FormulaTerm a = as_term(x), b = as_term(y);
     FormulaNode node{.kind = NodeKind::quotient};
     node.a = a.node, node.b = b.node;
     return of_node(std::move(node), a.factor / b.factor);
+  }
+
+  // Of two operands at scale 1.
+  Combination of_two(NodeKind kind, const Combination& a, const Combination& b) {
+    FormulaNode node{.kind = kind};
+    node.a = sum_node(a, true), node.b = sum_node(b, true);
+    return of_node(std::move(node));
+  }
+  Combination chosen(const Combination& condition, const Combination& a, const Combination& b) {
+    FormulaNode node{.kind = NodeKind::choice};
+    node.c = sum_node(condition, true), node.a = sum_node(a, true), node.b = sum_node(b, true);
+    return of_node(std::move(node));
+  }
+  static Combination difference(double from, const Combination& x) {
+    return combined({.terms = {}, .constant = from}, 1.0, x, -1.0);
+  }
+  Combination magnitude(const Combination& x) { return of_two(NodeKind::larger, x, difference(0.0, x)); }
+
+  // atan2(y, x) from the eighth of a turn beside an axis, where the quotient is at most 1.
+  Combination arc(const Combination& y, const Combination& x) {
+    const Combination across = magnitude(x), up = magnitude(y), zero;
+    FormulaNode node{.kind = NodeKind::function};
+    node.a =
+        sum_node(quotient(of_two(NodeKind::smaller, across, up), of_two(NodeKind::larger, across, up)), true);
+    node.call = find_function("atan");
+    Combination angle = of_node(std::move(node));
+    angle = chosen(of_two(NodeKind::below, across, up), difference(0.5 * std::numbers::pi, angle), angle);
+    angle = chosen(of_two(NodeKind::below, x, zero), difference(std::numbers::pi, angle), angle);
+    return chosen(of_two(NodeKind::below, y, zero), difference(0.0, angle), angle);
   }
 
   Combination with_operands(NodeKind kind, const Instruction& i, int count) {
@@ -193,7 +260,7 @@ class Builder {
   }
 
   Combination negated(const Combination& truth) {  // of 0 or 1
-    return combined({.terms = {}, .constant = 1.0}, 1.0, truth, -1.0);
+    return difference(1.0, truth);
   }
 
   Combination call(const Instruction& i) {
@@ -207,12 +274,8 @@ class Builder {
       node.a = alone ? angle.terms[0].node : sum_node(angle, true);
       return of_node(std::move(node));
     }
-    if (name == "abs") {
-      FormulaNode node{.kind = NodeKind::larger};
-      node.a = plain(i.a);
-      node.b = sum_node(combined(values_[i.a], -1.0, {}, 0.0), true);
-      return of_node(std::move(node));
-    }
+    if (name == "abs") return magnitude(values_[i.a]);
+    if (name == "atan2") return arc(values_[i.a], values_[i.b]);
     if (name == "if") {
       FormulaNode node{.kind = NodeKind::choice};
       node.a = plain(i.b), node.b = plain(i.c), node.c = plain(i.a);

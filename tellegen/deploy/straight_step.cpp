@@ -1,6 +1,7 @@
 #include "tellegen/deploy/straight_step.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -8,6 +9,8 @@
 
 namespace tellegen {
 namespace {
+
+constexpr const char* no_convergence = "Newton's iteration did not converge in the first step";
 
 // Follows the entries of a part once.
 class Follower {
@@ -212,6 +215,46 @@ std::optional<StepCode::Part> last_part(const StepCode& code) {
   return last;
 }
 
+// Events are not located: what switches does so at the end of the step in which it has reason to. A method
+// must then need nothing from before the step but the values there.
+std::string why_not_without_location(const StepCode& code) {
+  const StepCode::Events& e = *code.events;
+  if (e.explicit_steps || e.order > 2 || e.start_steps > 0 || e.own[2] != 0.0)
+    return "it has events, and a method with which they must be located: bdf1 and tr can do without";
+  if (e.stop_event >= 0) return "it stops at a condition";
+  return {};
+}
+
+// Behind the step, discrete variables take their updates; those that are sampled where the time has come.
+void update_after_step(const StepCode::Events& events, StepCode::Part& part) {
+  SectionWriter write(part.procedure.program);
+  Body& body = part.procedure.entries[1].body;  // "run"
+  Body& turn = body.front().bodies.front();
+  // What ends the loop where something has happened; before it is what ends it when the step is taken.
+  turn.erase(
+      std::remove_if(turn.begin() + 2, turn.end(), [](const Statement& s) { return s.flow == Flow::leave; }),
+      turn.end());
+  std::vector<std::pair<std::int32_t, std::int32_t>> taken;
+  for (std::size_t k = 0; k < events.updates.size(); ++k) {
+    if (events.external[k]) continue;
+    const std::int32_t held = events.held_registers[k];
+    std::int32_t next = events.updates[k];
+    if (events.every[k] > 0.0) {
+      const std::int32_t every = write.number(std::round(events.every[k] / part.registers[events.step]));
+      const std::int32_t beside = write.call("mod", part.counters.index, every);
+      next = write.call("if", write.call("eq", beside, write.number(0.0)), next, held);
+    }
+    taken.emplace_back(held, next);
+  }
+  body.push_back(write.end());
+  std::vector<RegisterCopy> copies, kept;
+  for (const auto& [held, next] : taken) kept.push_back({write.new_register(), next});
+  for (std::size_t k = 0; k < taken.size(); ++k) copies.push_back({taken[k].first, kept[k].target});
+  body.push_back(copy_registers(kept));
+  body.push_back(copy_registers(copies));
+  part.registers.resize(static_cast<std::size_t>(part.procedure.program.registers), 0.0);
+}
+
 // Which nodes outputs need, and the states that these need, and so on.
 std::vector<char> needed(const StraightStep& step, const std::vector<Instruction>& code) {
   std::vector<char> result(static_cast<std::size_t>(step.program.registers), 0);
@@ -231,29 +274,39 @@ std::vector<char> needed(const StraightStep& step, const std::vector<Instruction
 StraightStep straight_step(const StepCode& code) {
   StraightStep result;
   result.refused = code.refused;
-  if (result.refused.empty() && code.events)
-    result.refused = "it has events: something switches or is sampled";
+  if (result.refused.empty() && code.events) result.refused = why_not_without_location(code);
   if (!result.refused.empty()) return result;
-  const auto part = last_part(code);
+  auto part = code.events ? code.parts.back() : last_part(code);
+  if (!part) {
+    result.refused = no_convergence;
+    return result;
+  }
+  if (code.events) update_after_step(*code.events, *part);
+  result = straight_step(*part, true);
+  result.switches = code.events.has_value();
+  return result;
+}
+
+StraightStep straight_step(const StepCode::Part& part, bool move_outputs) {
+  StraightStep result;
   const auto fails = [&] {
-    result.refused = "Newton's iteration did not converge in the first step";
+    result.refused = no_convergence;
     return result;
   };
-  if (!part) return fails();
 
   // Once to see what changes, once more to write it down.
-  std::vector<char> changing(part->registers.size(), 0);
+  std::vector<char> changing(part.registers.size(), 0);
   {
-    InstructionRecorder recorder(part->procedure.program);
-    Follower first(*part, changing, recorder);
+    InstructionRecorder recorder(part.procedure.program);
+    Follower first(part, changing, recorder);
     if (!first.follow()) return fails();
     changing = first.changed();
   }
-  InstructionRecorder recorder(part->procedure.program);
-  Follower follower(*part, changing, recorder);
+  InstructionRecorder recorder(part.procedure.program);
+  Follower follower(part, changing, recorder);
   if (!follower.follow()) return fails();
   result.index = follower.index();
-  result.first_index = part->registers[part->counters.index];
+  result.first_index = part.registers[part.counters.index];
   result.external = follower.external();
   result.assumptions = follower.assumptions();
   std::map<std::int32_t, std::int32_t> before;
@@ -262,16 +315,17 @@ StraightStep straight_step(const StepCode& code) {
   for (std::size_t r = 0; r < changing.size(); ++r) {
     const auto reg = static_cast<std::int32_t>(r);
     if (!changing[r] || follower.first_read(reg) < 0) continue;
-    result.states.push_back({follower.first_read(reg), follower.last(reg), part->registers[r]});
+    result.states.push_back({follower.first_read(reg), follower.last(reg), part.registers[r]});
     before[result.states.back().next] = result.states.back().reg;
     leaves[result.states.back().reg] = 1;
   }
-  before[follower.last(part->counters.index)] = result.index;
+  before[follower.last(part.counters.index)] = result.index;
   result.outputs = follower.outputs();
-  if (const auto moved = OutputsBefore(recorder, before, leaves).of(result.outputs)) {
-    result.outputs = *moved;
-    result.outputs_before = true;
-  }
+  if (move_outputs)
+    if (const auto moved = OutputsBefore(recorder, before, leaves).of(result.outputs)) {
+      result.outputs = *moved;
+      result.outputs_before = true;
+    }
 
   // Two sections, of what is needed only.
   result.program = recorder.program();

@@ -33,13 +33,19 @@ struct StraightStep {
   std::vector<State> states;
   std::vector<std::int32_t> given;  // registers of section `sources` that section `step` or the outputs read
   std::vector<std::int32_t> outputs;
+  bool switches = false;        // at ends of steps: events are not located
   bool outputs_before = false;  // they belong to the beginning of the step; otherwise to its end
   std::vector<Assumption> assumptions;
   std::string refused;  // why there is none; empty: there is
 };
 
-// Of the last part: those before it are taken first, and the states begin there.
+// Of the last part: those before it are taken first, and the states begin there. Events are not located: what
+// switches does so at the end of a step.
 StraightStep straight_step(const StepCode& code);
+
+// Of one part as it stands; its procedure gives the row that is written. `move_outputs`: outputs that belong
+// to the end of a step are brought to its beginning, where they need no more than its states.
+StraightStep straight_step(const StepCode::Part& part, bool move_outputs);
 
 // A register file with numbers and first states; interpret() then takes the sections.
 std::vector<double> first_registers(const StraightStep& step);

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tellegen/deploy/filter_step.h"
 #include "tellegen/deploy/hardware_design.h"
 #include "tellegen/deploy/zip_file.h"
 #include "tellegen/simulate/simulate.h"
@@ -28,6 +29,8 @@ struct VerilogOptions {
   int table_bits = 0;  // that tables are good for; 0: as many as words have
   HardwareUnits units = {};
   bool microcode = false;           // a small processor instead of units
+  int machines = 0;                 // a pipeline of the steps of so many; 0: there is none
+  int interval = 0;                 // of it: cycles from one machine to the next; 0: as long as keeps it full
   std::vector<Expr> external = {};  // of each external input: its value in the scenario, of t and parameters
 };
 
@@ -56,5 +59,10 @@ HardwareProblem hardware_problem(const Model& model, Simulation& simulation,
 // The simulation must be new. Throws ModelError (T420 where the run has no such step, T422 where an operation
 // cannot be done or a word overflows).
 VerilogExport export_verilog(const Model& model, Simulation& simulation, const VerilogOptions& options);
+
+// An estimator, a row a step; ranges come from a record (filter_step.h). `left_out`: what is not exported.
+VerilogExport export_filter_verilog(const Model& model, const FilterExportOptions& filter,
+                                    const Record& record, const std::vector<std::string>& outputs,
+                                    const VerilogOptions& options, std::vector<std::string>& left_out);
 
 }  // namespace tellegen

@@ -11,7 +11,7 @@
 #include "tellegen/equations/equation_text.h"
 #include "tellegen/equations/formulation.h"
 #include "tellegen/equations/sensitivity_graph.h"
-#include "tellegen/equations/test_text.h"
+#include "tellegen/model/test_text.h"
 #include "tellegen/symbolic/parse.h"
 #include "tellegen/symbolic/print.h"
 

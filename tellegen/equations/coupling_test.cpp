@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tellegen/equations/test_text.h"
+#include "tellegen/model/test_text.h"
 
 namespace tellegen {
 namespace coupling_test {

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "tellegen/equations/minimal.h"
 #include "tellegen/graph/faults.h"
+#include "tellegen/model/named_formula.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
@@ -55,7 +57,12 @@ EquationPage page_of(const SymbolicModel& model, const SymbolicEquations& equati
   page.form = std::move(form);
   page.unknowns = equations.unknowns;
   page.equations = name_common(equations.residuals);
-  page.solved = equations.solved;
+  // What only names a formula of a mechanism is named anew, or written out without end.
+  std::copy_if(equations.solved.begin(), equations.solved.end(), std::back_inserter(page.solved),
+               [](const auto& s) {
+                 const std::string& name = s.first.name();
+                 return !names_a_formula(std::string_view(name).substr(name.find_last_of('.') + 1));
+               });
   const auto values = all_values(page);
   const auto used = symbols_of(values);
   const std::set<Expr> present(used.begin(), used.end());

@@ -49,7 +49,8 @@ Formulation formulate(const Model& model, const FormulationOptions& options) {
     result.symbolic = result.system;
     result.combined_tree = result.tree;
   } else {
-    result.combined = std::make_unique<const Model>(with_sensitivities(model, options.parameters));
+    result.combined =
+        std::make_unique<const Model>(with_sensitivities(model, options.parameters, options.differentiated));
     result.symbolic = symbolic_model(*result.combined, options.parameters);
     result.graph = graph_of_variables(result.system, options.parameters);
     result.combined_tree = combined_tree(model, graph, result.tree, result.sensitivity_tree, *result.combined,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tellegen/equations/branch_chord.h"
+#include "tellegen/model/mechanism_trees.h"
 
 namespace tellegen {
 
@@ -17,6 +18,7 @@ struct FormulationOptions {
   std::vector<std::string> tree;              // edges; empty: choose_tree(), for a tableau the normal tree
   std::vector<std::string> parameters;        // sensitivities to these
   std::vector<std::string> sensitivity_tree;  // edges; empty: the same tree
+  DifferentiatedParts differentiated{};       // of a mechanism whose sensitivities have a tree of their own
 };
 
 struct Formulation {

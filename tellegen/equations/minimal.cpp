@@ -286,7 +286,8 @@ class Reduction {
     if (slope.is_number()) return {slope.number()};
     const Traced value = tape_.input(evaluate(slope, values));
     if (!tape_.records()) return value;
-    form_.inputs.push_back({slope, static_cast<std::int32_t>(&group - system_.groups.data()), m});
+    form_.inputs.push_back({Evaluator(std::span(&slope, 1), group.parameters),
+                            static_cast<std::int32_t>(&group - system_.groups.data()), m, slope});
     if (value.value == 0.0) tape_.is_zero(value);
     return value;
   }
@@ -598,14 +599,14 @@ MinimalForm minimal_form(const EquationSystem& system, const Storage& storage, b
 
 bool renumber(MinimalForm& form, const EquationSystem& system) {
   if (!form.tape) return false;
-  std::vector<double> inputs;
-  ExprMap<double> values;
-  for (const MinimalForm::Input& input : form.inputs) {
-    const Group& group = system.groups[input.group];
+  std::vector<double>&inputs = form.input_values, &values = form.member_values;
+  inputs.resize(form.inputs.size());
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    MinimalForm::Input& input = form.inputs[k];
     values.clear();
-    for (std::size_t p = 0; p < group.parameters.size(); ++p)
-      values[group.parameters[p]] = group.values[p][input.member];
-    inputs.push_back(evaluate(input.slope, values));
+    for (const std::vector<double>& of_members : system.groups[input.group].values)
+      values.push_back(of_members[input.member]);
+    input.slope.run(values, std::span(&inputs[k], 1));
   }
   if (!form.tape->replay(inputs)) return false;
   for (std::size_t k = 0; k < form.own_numbers.size(); ++k) {
@@ -618,6 +619,34 @@ bool renumber(MinimalForm& form, const EquationSystem& system) {
     for (MinimalForm::Entry& entry : *matrix)
       if (entry.slot >= 0) entry.value = -form.tape->value(entry.slot);
   return true;
+}
+
+FormRows write_renumbered(RowList& list, const MinimalForm& form, const EquationSystem& system,
+                          const SystemRows& numbers) {
+  std::vector<RowValue> inputs;
+  for (const MinimalForm::Input& input : form.inputs) {
+    const Group& group = system.groups[input.group];
+    ExprMap<RowValue> known;
+    for (std::size_t p = 0; p < group.parameters.size(); ++p)
+      known[group.parameters[p]] = numbers[input.group][p][input.member];
+    inputs.push_back(list.evaluate(std::span(&input.written, 1), known).front());
+  }
+  const std::vector<RowValue> slots = form.tape->write(list, inputs);
+  FormRows rows;
+  rows.values.assign(form.values.begin(), form.values.end());
+  for (std::size_t k = 0; k < form.own_numbers.size(); ++k) {
+    const MinimalForm::OwnNumber& n = form.own_numbers[k];
+    rows.values[k] = numbers[n.group][n.parameter][n.member];
+  }
+  for (std::size_t k = 0; k < form.values.size(); ++k)
+    if (form.value_slots[k] >= 0) rows.values[k] = slots[form.value_slots[k]];
+  const auto entries = [&](const std::vector<MinimalForm::Entry>& matrix, std::vector<RowValue>& to) {
+    for (const MinimalForm::Entry& e : matrix)
+      to.push_back(e.slot >= 0 ? list.negate(slots[e.slot]) : RowValue(e.value));
+  };
+  entries(form.a, rows.a);
+  entries(form.b, rows.b);
+  return rows;
 }
 
 EquationSystem as_system(const EquationSystem& full, const MinimalForm& minimal) {

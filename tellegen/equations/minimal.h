@@ -15,9 +15,11 @@
 #include <memory>
 #include <vector>
 
+#include "tellegen/equations/renumber.h"
 #include "tellegen/equations/storage.h"
 #include "tellegen/equations/system.h"
 #include "tellegen/equations/tape.h"
+#include "tellegen/symbolic/evaluator.h"
 
 namespace tellegen {
 
@@ -48,14 +50,16 @@ struct MinimalForm {
   // How the numbers follow from those of the system; empty: they do not, build another form. The first
   // parameters are numbers of components, as they stand in sources; the others are on the tape.
   struct Input {
-    Expr slope;  // in a group's parameters
+    Evaluator slope;  // in the group's parameters
     std::int32_t group, member;
+    Expr written;  // the slope as a formula
   };
   struct OwnNumber {
     std::int32_t group, parameter, member;
   };
   std::shared_ptr<Tape> tape;
   std::vector<Input> inputs;
+  std::vector<double> input_values, member_values;  // where renumber() works
   std::vector<OwnNumber> own_numbers;
   std::vector<std::int32_t> value_slots;  // per value
 };
@@ -65,6 +69,12 @@ MinimalForm minimal_form(const EquationSystem& system, const Storage& storage, b
 
 // Takes over the numbers that the system has now. False where the form does not fit them.
 bool renumber(MinimalForm& form, const EquationSystem& system);
+// The same as operations of a list.
+struct FormRows {
+  std::vector<RowValue> values, a, b;
+};
+FormRows write_renumbered(RowList& list, const MinimalForm& form, const EquationSystem& system,
+                          const SystemRows& numbers);
 
 // The same as a system of its own, one group without nodes, so that everything written for systems serves the
 // minimal form too. Its columns are the states and unknowns.

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "tellegen/equations/test_text.h"
+#include "tellegen/model/test_text.h"
 
 namespace tellegen {
 namespace network_test {

@@ -34,32 +34,58 @@ bool BakedNumbers::same(const Model& model) const {
                      [&](const auto& baked) { return model.parameters[baked.first].number == baked.second; });
 }
 
-bool renumber(EquationSystem& system) {
+void BakedNumbers::write(RowList& list, const NumberRows& numbers) const {
+  for (const auto& [parameter, number] : parameters_)
+    list.require(RowCheck::equal, numbers.parameters[parameter], number);
+}
+
+Renumbering::Renumbering(EquationSystem& system) : system_(system) {
   const Model& model = *system.model;
-  for (Group& group : system.groups) {
+  for (std::size_t g = 0; g < system.groups.size(); ++g) {
+    const Group& group = system.groups[g];
     const Kind& kind = model.kinds[group.kind];
     for (std::size_t slot = 0; slot < group.parameters.size() - group.held.size(); ++slot) {
       const std::string& name = group.parameters[slot].name();
       const auto called = [&](const auto& p) { return p.name == name; };
-      if (const auto own = std::find_if(kind.parameters.begin(), kind.parameters.end(), called);
-          own != kind.parameters.end()) {
-        const auto k = own - kind.parameters.begin();
-        for (std::int32_t m = 0; m < group.size(); ++m)
-          group.values[slot][m] = model.components[group.components[m]].values[k].number;
-        continue;
-      }
       const auto of_model = [&](const ModelParameter& p) {
         return name.size() == p.name.size() + 1 && name.ends_with(p.name);  // "$R1"
       };
-      const auto p = std::find_if(model.parameters.begin(), model.parameters.end(), of_model);
-      std::fill(group.values[slot].begin(), group.values[slot].end(), p->number);
+      const auto own = std::find_if(kind.parameters.begin(), kind.parameters.end(), called);
+      const bool is_own = own != kind.parameters.end();
+      const auto index = is_own ? own - kind.parameters.begin()
+                                : std::find_if(model.parameters.begin(), model.parameters.end(), of_model) -
+                                      model.parameters.begin();
+      for (std::int32_t m = 0; m < group.size(); ++m)
+        numbers_.push_back({static_cast<std::int32_t>(g), static_cast<std::int32_t>(slot), m,
+                            is_own ? group.components[m] : -1, static_cast<int>(index)});
     }
   }
-  for (Discrete& d : system.discrete) {
-    Group& group = system.groups[d.group];
+}
+
+SystemRows Renumbering::write(const NumberRows& numbers) const {
+  SystemRows rows;
+  for (const Group& group : system_.groups) {
+    auto& values = rows.emplace_back();
+    for (const std::vector<double>& of_members : group.values)
+      values.emplace_back(of_members.begin(), of_members.end());
+  }
+  for (const Number& n : numbers_)
+    rows[n.group][n.slot][n.member] =
+        n.component >= 0 ? numbers.components[n.component][n.index] : numbers.parameters[n.index];
+  return rows;
+}
+
+bool Renumbering::take_over() {
+  const Model& model = *system_.model;
+  for (const Number& n : numbers_)
+    system_.groups[n.group].values[n.slot][n.member] =
+        n.component >= 0 ? model.components[n.component].values[n.index].number
+                         : model.parameters[n.index].number;
+  for (Discrete& d : system_.discrete) {
+    Group& group = system_.groups[d.group];
     const Component& component = model.components[group.components[d.member]];
     const KindDiscrete& said = model.kinds[component.kind].discrete[d.held];
-    d.start = group.values[held_slot(system, d)][d.member] = constant(model, component, said.start);
+    d.start = group.values[held_slot(system_, d)][d.member] = constant(model, component, said.start);
     if (said.every && constant(model, component, said.every) != d.every) return false;
   }
   return true;

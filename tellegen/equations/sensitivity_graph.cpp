@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -34,8 +35,9 @@ int position(const List& list, Match match) {
 
 class SensitivityGraph {
  public:
-  SensitivityGraph(const Model& model, std::span<const std::string> parameters)
-      : model_(model), pool_(*model.pool), result_(model) {
+  SensitivityGraph(const Model& model, std::span<const std::string> parameters,
+                   const DifferentiatedParts& own)
+      : model_(model), pool_(*model.pool), own_(own), result_(model) {
     result_.kinds.clear();
     for (std::size_t n = 0; n < model.nodes.size(); ++n)
       if (model.nodes[n].datum) datum_copy_[model.nodes[n].domain] = static_cast<int>(n);
@@ -136,7 +138,7 @@ class SensitivityGraph {
     const auto [found, is_new] = kinds_.try_emplace({component.kind, signature}, 0);
     if (is_new) {
       found->second = {static_cast<int>(result_.kinds.size()), {}, {}};
-      extend_kind(found->second, kind, signature);
+      extend_kind(found->second, what_is_differentiated(c, kind), kind, signature);
     }
     const Extended& extended = found->second;
     component.kind = extended.kind;
@@ -169,14 +171,41 @@ class SensitivityGraph {
     std::vector<std::pair<int, int>> companions;  // parameter of the kind, parameter
   };
 
+  // What stands for a kind where its sensitivities are concerned: with equations and variables of their own,
+  // as joints have them whose sensitivities have another tree.
+  Kind what_is_differentiated(int component, const Kind& kind) const {
+    Kind result = kind;
+    const auto own = own_.find(component);
+    if (own == own_.end()) return result;
+    const auto& variables = own->second.variables;
+    std::erase_if(result.variables, [&](const KindVariable& v) {
+      return std::find(variables.begin(), variables.end(), v.symbol) == variables.end();
+    });
+    result.equations = own->second.equations;
+    result.initial = own->second.initial;
+    return result;
+  }
+
+  // Parameters that occur in nothing that is differentiated need no derivative.
+  static bool is_used(const Kind& kind, Expr parameter) {
+    const auto in = [&](const auto& list, auto value) {
+      return std::any_of(list.begin(), list.end(),
+                         [&](const auto& entry) { return depends_on(std::invoke(value, entry), parameter); });
+    };
+    return in(kind.equations, &KindEquation::residual) || in(kind.outputs, &KindOutput::value) ||
+           in(kind.initial, &KindInitial::value);
+  }
+
   // Everything a kind's equations are written in, and its derivative with respect to each parameter.
   struct Names {
     std::vector<Expr> symbols;
     std::vector<std::vector<Expr>> slopes;  // [parameter][symbol]
   };
 
-  void extend_kind(Extended& extended, const Kind& kind, const std::vector<char>& signature) {
-    Kind out = kind;
+  // `kind` as it is differentiated, `whole` as it is.
+  void extend_kind(Extended& extended, const Kind& kind, const Kind& whole,
+                   const std::vector<char>& signature) {
+    Kind out = whole;
     out.checks.clear();
     extend_nodes(extended, kind, out);
     extend_edges(kind, out);
@@ -278,7 +307,7 @@ class SensitivityGraph {
       names.symbols.push_back(pool_.symbol(kind.parameters[k].name));
       for (std::size_t p = 0; p < wrt_.size(); ++p) {
         Expr slope = pool_.number(0.0);
-        if (signature[k * stride + 1 + p]) {
+        if (signature[k * stride + 1 + p] && (own_.empty() || is_used(kind, names.symbols.back()))) {
           KindParameter companion;
           companion.name = companion_name(kind.parameters[k].name, name_of(p));
           companion.any_unit = true;
@@ -363,6 +392,7 @@ class SensitivityGraph {
 
   const Model& model_;
   Pool& pool_;
+  const DifferentiatedParts& own_;
   Model result_;
   std::vector<ParameterDerivative> wrt_;
   std::vector<std::vector<int>> domain_copy_, node_copy_;  // [parameter][domain or node]
@@ -373,9 +403,10 @@ class SensitivityGraph {
 
 }  // namespace
 
-Model with_sensitivities(const Model& model, std::span<const std::string> parameters) {
+Model with_sensitivities(const Model& model, std::span<const std::string> parameters,
+                         const DifferentiatedParts& own) {
   refuse_fmus(model, "derivatives go through equations");
-  return SensitivityGraph(model, parameters).build();
+  return SensitivityGraph(model, parameters, own).build();
 }
 
 }  // namespace tellegen

@@ -20,12 +20,15 @@
 #include <string>
 
 #include "tellegen/equations/parameter_derivative.h"
+#include "tellegen/model/mechanism_trees.h"
 #include "tellegen/model/model.h"
 
 namespace tellegen {
 
 // Parameters as find_parameter() knows them. Throws ModelError: T220 for an unknown parameter or one given
 // twice, T221 where a name of a sensitivity is already taken. The result shares the model's pool.
-Model with_sensitivities(const Model& model, std::span<const std::string> parameters);
+// `own`: components whose sensitivities have equations of their own (a mechanism's, by another tree).
+Model with_sensitivities(const Model& model, std::span<const std::string> parameters,
+                         const DifferentiatedParts& own = {});
 
 }  // namespace tellegen

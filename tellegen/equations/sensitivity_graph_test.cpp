@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tellegen/equations/system.h"
-#include "tellegen/equations/test_text.h"
+#include "tellegen/model/test_text.h"
 
 namespace tellegen {
 namespace sensitivity_graph_test {

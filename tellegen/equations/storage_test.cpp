@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "tellegen/equations/test_text.h"
+#include "tellegen/model/test_text.h"
 
 namespace tellegen {
 namespace storage_test {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "tellegen/equations/test_text.h"
+#include "tellegen/model/test_text.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {

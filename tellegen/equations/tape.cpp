@@ -102,4 +102,35 @@ bool Tape::replay(std::span<const double> inputs) {
   return true;
 }
 
+std::vector<RowValue> Tape::write(RowList& list, std::span<const RowValue> inputs) const {
+  std::vector<RowValue> v(values_.begin(), values_.end());
+  for (std::size_t k = 0; k < inputs_.size(); ++k) v[inputs_[k]] = inputs[k];
+  for (const Operation& o : operations_) {
+    switch (o.code) {
+      case Code::add:
+        v[o.target] = list.add(v[o.a], v[o.b]);
+        break;
+      case Code::multiply:
+        v[o.target] = list.multiply(v[o.a], v[o.b]);
+        break;
+      case Code::subtract_product:
+        v[o.target] = list.subtract_product(v[o.a], v[o.b], v[o.c]);
+        break;
+      case Code::invert:
+        v[o.target] = list.divide(1.0, v[o.a]);
+        break;
+      case Code::is_zero:
+        list.require(RowCheck::zero, v[o.a]);
+        break;
+      case Code::cancels:
+        list.require_cancelling(v[o.a], v[o.b], v[o.c], rounding);
+        break;
+      case Code::is_large:
+        list.require_share(v[o.a], v[o.b], large_enough);
+        break;
+    }
+  }
+  return v;
+}
+
 }  // namespace tellegen

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "tellegen/symbolic/row_list.h"
+
 namespace tellegen {
 
 // A number, and where the tape keeps it. Slot -1: not recorded, or the same whatever the inputs are.
@@ -35,6 +37,8 @@ class Tape {
   // With other inputs, in the order they came. False where what was relied on does not hold.
   bool replay(std::span<const double> inputs);
   double value(std::int32_t slot) const { return values_[slot]; }
+  // The same as operations of a list: what stands in every slot.
+  std::vector<RowValue> write(RowList& list, std::span<const RowValue> inputs) const;
 
  private:
   enum class Code : std::uint8_t { add, multiply, subtract_product, invert, is_zero, cancels, is_large };

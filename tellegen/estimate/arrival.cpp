@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "tellegen/estimate/filter.h"
-#include "tellegen/estimate/sensor_slopes.h"
 #include "tellegen/numeric/decompose.h"
+#include "tellegen/records/sensor_slopes.h"
 
 namespace tellegen {
 namespace {
@@ -128,7 +128,8 @@ std::optional<ArrivalConditions> arrival_conditions(const Model& model, const Re
     unknown.upper.reset();
   }
   const bool partial = model.estimation.estimator == "pkf";
-  TwinModel twin(run, {.sensors = record.sensors, .unknowns = unknowns, .inputs = {}});
+  TwinModel twin(run, {.sensors = record.sensors, .unknowns = unknowns, .inputs = {}, .events = true});
+  if (twin.has_events()) return std::nullopt;
   ArrivalConditions result;
   result.estimator = model.estimation.estimator;
   result.states = twin.size();

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "tellegen/estimate/record.h"
 #include "tellegen/estimate/twin_model.h"
+#include "tellegen/records/record.h"
 
 namespace tellegen {
 

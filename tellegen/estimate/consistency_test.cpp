@@ -5,13 +5,13 @@
 
 #include <cmath>
 
-#include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/filter.h"
-#include "tellegen/estimate/noise.h"
 #include "tellegen/estimate/smoother.h"
-#include "tellegen/estimate/statistics.h"
-#include "tellegen/estimate/test_twin.h"
 #include "tellegen/numeric/decompose.h"
+#include "tellegen/records/choice.h"
+#include "tellegen/records/noise.h"
+#include "tellegen/records/statistics.h"
+#include "tellegen/records/test_twin.h"
 
 namespace tellegen {
 namespace consistency_test {

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tellegen/estimate/record.h"
 #include "tellegen/model/model.h"
+#include "tellegen/records/record.h"
+#include "tellegen/records/statistics.h"
 
 namespace tellegen {
 
@@ -16,14 +17,6 @@ namespace tellegen {
 struct EstimatedQuantity {
   enum class What { state, unknown, sensor, output } what;
   std::string name, unit;  // the unit it is reported in; empty: SI
-};
-
-struct SensorStatistics {
-  std::string name;
-  std::int64_t used = 0, missing = 0, refused = 0;  // refused: by the gate
-  double mean = 0.0;                                // of innovations over their standard deviation
-  double variance = 0.0;                            // likewise; 1 where filter and noise agree
-  double whiteness = 0.0;  // probability of correlations as large as these, if the innovation were white
 };
 
 // A stretch of the record in which the innovations of a sensor are not what the filter expects.

@@ -12,8 +12,8 @@
 
 #include "tellegen/estimate/estimate.h"
 #include "tellegen/estimate/estimate_table.h"
-#include "tellegen/estimate/record_stream.h"
 #include "tellegen/estimate/twin.h"
+#include "tellegen/records/record_stream.h"
 
 namespace tellegen {
 

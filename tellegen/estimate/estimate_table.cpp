@@ -7,10 +7,6 @@
 
 namespace tellegen {
 
-double deviation_in_unit(double si, const std::string& unit) {
-  return unit.empty() ? si : units().from_si(si, unit) - units().from_si(0.0, unit);
-}
-
 EstimateColumns::EstimateColumns(const Model& model, const std::vector<int>& sensors,
                                  std::vector<EstimatedQuantity> quantities, bool smooth)
     : quantities_(std::move(quantities)), smooth_(smooth) {

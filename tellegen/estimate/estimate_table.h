@@ -35,7 +35,4 @@ Trajectory table_of(const Estimate& estimate, const Model& model, const Record& 
 // `ranges` and `rows`, from the rows that are there.
 void summarise(Estimate& estimate);
 
-// A deviation in a unit: a difference, so "degC" has no offset.
-double deviation_in_unit(double si, const std::string& unit);
-
 }  // namespace tellegen

@@ -5,11 +5,11 @@
 
 #include <cmath>
 
-#include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/coordinate.h"
-#include "tellegen/estimate/noise.h"
-#include "tellegen/estimate/test_twin.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/records/choice.h"
+#include "tellegen/records/noise.h"
+#include "tellegen/records/test_twin.h"
 
 namespace tellegen {
 namespace estimate_test {

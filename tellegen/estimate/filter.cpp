@@ -7,11 +7,11 @@
 #include <map>
 
 #include "tellegen/estimate/filter_program.h"
+#include "tellegen/estimate/twin_events.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/numeric/exponential.h"
 
 namespace tellegen {
-
 Filter::Filter(TwinModel& model, const FilterOptions& options, bool dense)
     : model_(model), options_(options), length_(options.step) {
   const auto n = static_cast<long>(model.size());
@@ -35,13 +35,63 @@ bool Filter::predict_over(double t, double length, const double* u, const double
   inputs_.assign(u, u + model_.inputs());
   for (double part = 0.0; part < parts; ++part) {
     const double done = part / parts * length;
-    renews_ = part + 1.0 == parts;
+    renews_ = last_ && part + 1.0 == parts;
     for (long k : fresh_) noise_[k] = renews_ ? q_[k] : 0.0;
     for (std::size_t k = 0; k < inputs_.size(); ++k) inputs_[k] = u[k] + du[k] * done;
     if (!predict(t + done, inputs_.data(), du)) return false;
     if (phi) *phi = part == 0.0 ? transition() : Matrix(transition() * *phi);
   }
   return true;
+}
+
+namespace {
+
+// A filter between events.
+class FilterBetween : public MeanFollower {
+ public:
+  FilterBetween(Filter& filter, bool& last, const double* du, Matrix* phi)
+      : filter_(filter), last_(last), du_(du), phi_(phi) {}
+  const Vector& mean() const override { return filter_.mean(); }
+  bool predict(double t, double length, const double* u, bool last) override {
+    last_ = last;
+    const bool good = filter_.predict_over(t, length, u, du_, phi_ ? &part_ : nullptr);
+    last_ = true;
+    if (phi_) *phi_ = part_ * kept_phi_;
+    return good;
+  }
+  void keep() override {
+    kept_ = filter_.save();
+    if (phi_) kept_phi_ = *phi_;
+  }
+  void go_back() override { filter_.restore(kept_); }
+  void change(const Vector& mean, const Matrix& change) override {
+    Belief belief = filter_.save();
+    belief.x = mean;
+    propagate(belief.p, change, part_);
+    filter_.restore(belief);
+    if (phi_) *phi_ = change * *phi_;
+  }
+
+ private:
+  Filter& filter_;
+  bool& last_;
+  const double* du_;
+  Matrix *phi_, part_, kept_phi_;
+  Belief kept_;
+};
+
+}  // namespace
+
+bool Filter::begin_events(TwinEvents& events, double t, const double* u) {
+  FilterBetween between(*this, last_, nullptr, nullptr);
+  return events.begin(between, t, u);
+}
+
+bool Filter::predict_through(TwinEvents& events, double t, double length, const double* u, const double* du,
+                             Matrix* phi) {
+  if (phi) phi->setIdentity(mean().size(), mean().size());
+  FilterBetween between(*this, last_, du, phi);
+  return events.lead(between, t, length, u, du);
 }
 
 void Filter::set_length(double h) {
@@ -399,13 +449,13 @@ constexpr std::size_t most_generated = 6000;
 constexpr std::size_t fewest_modal = 40;  // states; below, dense products are quicker
 
 constexpr EstimatorEntry table[] = {
-    {"kf", "Kalman filter, for linear models", true, false, true, extended_filter},
-    {"ekf", "extended Kalman filter", true, false, true, extended_filter},
-    {"pkf", "partial update: states keep part of their values", false, false, true, partial_filter},
-    {"ukf", "unscented: sigma points instead of derivatives", false, false, true, unscented_filter},
+    {"kf", "Kalman filter, for linear models", true, false, true, true, extended_filter},
+    {"ekf", "extended Kalman filter", true, false, true, true, extended_filter},
+    {"pkf", "partial update: states keep part of their values", false, false, true, true, partial_filter},
+    {"ukf", "unscented: sigma points instead of derivatives", false, false, true, false, unscented_filter},
     {"ekf-perfect", "states, rates and unknowns; the equations between them as readings without noise", false,
-     true, false, perfect_filter},
-    {"steady", "the gain that does not change any more, for linear models", false, false, false,
+     true, false, false, perfect_filter},
+    {"steady", "the gain that does not change any more, for linear models", false, false, false, false,
      steady_filter},
 };
 
@@ -417,7 +467,7 @@ namespace {
 bool can_be_generated(TwinModel& model, const FilterOptions& options, FilterFormulas::Method method) {
   using Method = FilterFormulas::Method;
   const std::size_t n = model.size(), m = model.sensors();
-  if (!options.generate || options.any_length || options.reduce > 0) return false;
+  if (!options.generate || options.any_length || options.reduce > 0 || model.has_events()) return false;
   if (method == Method::steady)
     return 3 * n * n + m * (n + m * m) <= most_generated && FilterFormulas::possible(model, options, method);
   std::size_t products = model.constant_slopes() ? 1 : 4;
@@ -445,15 +495,16 @@ std::unique_ptr<Filter> extended_filter(TwinModel& model, const FilterOptions& o
                       "T628",
                       "a reduced filter does not know the noise of inputs",
                       {"leave 'noise' of [inputs] out, or --reduce"}});
-  if (options.reduce > 0 && !linear)
-    throw ModelError({{model.model().file.string(), 0},
-                      "T628",
-                      "only a linear model can be reduced, with the exact flow",
-                      {"here a product of states, or of a state and an unknown, changes its matrices; leave "
-                       "--reduce and --discretisation out"}});
+  if (options.reduce > 0 && (!linear || model.has_events()))
+    throw ModelError(
+        {{model.model().file.string(), 0},
+         "T628",
+         "only a linear model without events can be reduced, with the exact flow",
+         {"here an event, or a product of states, or of a state and an unknown, changes its matrices; "
+          "leave --reduce and --discretisation out"}});
   if (linear && !options.any_length && (options.reduce > 0 || (options.reduce == 0 && n > full_filter_limit)))
     if (auto filter = reduced_filter(model, options)) return filter;
-  if (linear && !fresh && n > fewest_modal)
+  if (linear && !fresh && !model.has_events() && n > fewest_modal)
     if (auto filter = modal_filter(model, options)) return filter;
   return std::make_unique<ExtendedFilter>(model, options);
 }

@@ -22,6 +22,8 @@
 
 namespace tellegen {
 
+class TwinEvents;
+
 struct Belief {
   Vector x;
   Matrix p;
@@ -76,6 +78,11 @@ class Filter {
   // exactly; all else in parts no longer than the step. `phi`, where it is asked for: the transition over all
   // of it.
   bool predict_over(double t, double length, const double* u, const double* du, Matrix* phi = nullptr);
+  // The same through events.
+  bool predict_through(TwinEvents& events, double t, double length, const double* u, const double* du,
+                       Matrix* phi = nullptr);
+  // What happens at the first row, before its readings.
+  bool begin_events(TwinEvents& events, double t, const double* u);
 
   // The model's states (TwinModel::states()), whatever else the estimator carries.
   virtual const Belief& belief() const { return belief_; }
@@ -127,6 +134,7 @@ class Filter {
   bool spread_over(double t, const double* u, const double* du);
   std::vector<long> fresh_;                   // TwinState::fresh
   bool renews_ = true;                        // these: the last part of a prediction
+  bool last_ = true;                          // what is predicted now is the last part
   Matrix constant_phi_, by_rate_, by_slope_;  // where the model's slopes are constant
   Vector noise_;
   Matrix spread_;  // of whole lengths, beside noise_; empty: none
@@ -138,6 +146,7 @@ struct EstimatorEntry {
   bool smooths;     // a smoother may follow it
   bool plain;       // takes unknowns as they are
   bool any_length;  // FilterOptions::any_length
+  bool events;      // predict_through()
   std::unique_ptr<Filter> (*make)(TwinModel& model, const FilterOptions& options);
 };
 std::span<const EstimatorEntry> estimators();

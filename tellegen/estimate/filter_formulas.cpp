@@ -29,7 +29,7 @@ bool FilterFormulas::possible(TwinModel& model, const FilterOptions& options, Me
 }
 
 FilterFormulas::FilterFormulas(TwinModel& model, const FilterOptions& options, const Vector& process_noise,
-                               Method method)
+                               Method method, const StraightForm* straight)
     : predict(*model.model().pool),
       correct(*model.model().pool),
       spread(*model.model().pool),
@@ -37,6 +37,7 @@ FilterFormulas::FilterFormulas(TwinModel& model, const FilterOptions& options, c
       pool_(*model.model().pool),
       model_(model),
       method_(method == Method::sigma_points && !points_matter(model) ? Method::one_by_one : method),
+      straight_(straight),
       step_(options.step),
       n_(model.size()),
       sensors_(model.sensors()),
@@ -57,10 +58,12 @@ FilterFormulas::FilterFormulas(TwinModel& model, const FilterOptions& options, c
   if (method_ == Method::sigma_points) gather_points();
   p_ = covariance;
   linearise_readings();
-  if (method_ == Method::together)
-    correct_together(options.gate);
-  else if (method_ == Method::steady)
+  if (method_ == Method::steady)
     correct_steadily(options.gate, process_noise);
+  else if (straight_)
+    correct_factors(options.gate);
+  else if (method_ == Method::together)
+    correct_together(options.gate);
   else
     correct_one_by_one(options.gate);
 }
@@ -102,7 +105,9 @@ std::vector<Expr> FilterFormulas::product(Assignments& list, const Exprs& a, con
 void FilterFormulas::name_registers(const Vector& process_noise) {
   const auto next = [&] { return static_cast<std::int32_t>(registers.size()); };
   const Vector begin = model_.start();
-  const Matrix spread = model_.start_covariance();
+  const Matrix covariance = model_.start_covariance(),
+               spread = straight_ ? factors_of(covariance) : covariance;
+  certain_ = (covariance.diagonal().array() <= 0.0).any();
   for (std::size_t i = 0; i < n_; ++i) x_.push_back(input("x", i, begin[static_cast<long>(i)]));
   for (long i = 0; i < static_cast<long>(n_); ++i)
     for (long j = i; j < static_cast<long>(n_); ++j) p_.push_back(input("p", p_.size(), spread(i, j)));
@@ -119,8 +124,10 @@ void FilterFormulas::name_registers(const Vector& process_noise) {
   at.there = next();
   for (std::size_t k = 0; k < sensors_; ++k) there_.push_back(input("a", k));
   at.noise = registers.size();
-  for (std::size_t i = 0; i < n_; ++i)
-    noise_.push_back(input("q", i, process_noise[static_cast<long>(i)], constants));
+  for (std::size_t i = 0; i < n_; ++i) {
+    const double noise = process_noise[static_cast<long>(i)];
+    noise_.push_back(straight_ && noise == 0.0 ? pool_.number(0) : input("q", i, noise, constants));
+  }
 
   const MinimalForm& form = model_.form();
   for (std::size_t k = 0; k < form.parameters.size(); ++k)
@@ -215,6 +222,10 @@ void FilterFormulas::predict_constant(bool euler) {
 //   P- = Phi P Phi' + Q
 void FilterFormulas::propagate(const Exprs& phi) {
   if (method_ == Method::sigma_points || method_ == Method::steady) return;
+  if (straight_) {
+    propagate_factors(phi);
+    return;
+  }
   Exprs whole(n_ * n_);
   for (std::size_t i = 0; i < n_; ++i)
     for (std::size_t j = 0; j < n_; ++j) whole[i * n_ + j] = p(i, j);
@@ -270,14 +281,15 @@ void FilterFormulas::predict_extended(bool euler) {
   }
 
   // The largest sum of a row tells how often to halve.
-  size = zero;
-  for (std::size_t i = 0; i < n_; ++i) {
+  if (!straight_) size = zero;
+  for (std::size_t i = 0; i < n_ && !straight_; ++i) {
     std::vector<Expr> terms;
     for (std::size_t j = 0; j < n_; ++j) terms.push_back(pool_.call("abs", {g[i * n_ + j]}));
     size = predict.define(pool_.call("max", {size, pool_.add(terms)}));
   }
   at.scale = static_cast<std::int32_t>(registers.size());
-  const Expr scale = input("scale", 0, 1.0, series), length = predict.define(h * scale);
+  const double scaled_by = straight_ ? std::exp2(-straight_->halvings) : 1.0;
+  const Expr scale = input("scale", 0, scaled_by, series), length = predict.define(h * scale);
   Exprs a = g;
   for (Expr& e : a)
     if (!e.is_number(0)) e = predict.define(scale * e);
@@ -447,8 +459,9 @@ void FilterFormulas::correct_steadily(double gate, const Vector& process_noise) 
                       "there is no steady gain: the filter's covariance does not settle",
                       {}});
   std::size_t k = 0;
+  const Matrix kept = straight_ ? factors_of(steady->corrected) : steady->corrected;
   for (long i = 0; i < static_cast<long>(n_); ++i)
-    for (long j = i; j < static_cast<long>(n_); ++j) registers[n_ + k++].value = steady->corrected(i, j);
+    for (long j = i; j < static_cast<long>(n_); ++j) registers[n_ + k++].value = kept(i, j);
   std::vector<Expr> took, weighed;
   for (std::size_t r = 0; r < m; ++r) {
     variances.push_back(number(steady->variance[static_cast<long>(r)]));

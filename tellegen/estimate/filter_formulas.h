@@ -8,6 +8,8 @@
 //   delta' = F delta + f + f_t tau,  tau' = 1     over h/2^s:  Phi, c = delta from tau = 0, d = delta by tau
 //   over twice as long:  Phi^2,  c + Phi c + h d,  d + Phi d,  2 h
 //
+// For a target without floating point the covariance is kept in factors (factored_formulas.cpp).
+//
 // Sigma points (sigma_formulas.cpp) take this flow one after the other, in registers of their own.
 #pragma once
 
@@ -23,6 +25,15 @@ namespace tellegen {
 // A pivot of the covariance that is smaller, relative to the state's variance, is rounding.
 inline constexpr double least_pivot = 1e-14;
 
+// A step for a target without floating point: no loops, no choices, the covariance in factors.
+struct StraightForm {
+  int halvings = 0;        // of the flow's matrix, in every step
+  std::vector<char> held;  // inputs that keep their values from row to row
+};
+
+// P = U D U': U above the diagonal, D on it.
+Matrix factors_of(Matrix p);
+
 class FilterFormulas {
  public:
   // One reading after the other (kf, ekf); all together, of which states keep a part of their values (pkf);
@@ -35,9 +46,10 @@ class FilterFormulas {
   static bool points_matter(TwinModel& model);
   // Readings that need points: not linear in the states, or of one that has bounds. There are formulas.
   static std::size_t readings_by_points(TwinModel& model);
-  FilterFormulas(TwinModel& model, const FilterOptions& options, const Vector& process_noise, Method method);
+  FilterFormulas(TwinModel& model, const FilterOptions& options, const Vector& process_noise, Method method,
+                 const StraightForm* straight = nullptr);
 
-  // Registers at the front: states, the upper triangle of the covariance by rows, ...
+  // Registers at the front: states, the upper triangle of the covariance (or of its factors) by rows, ...
   struct Register {
     Expr symbol;
     double value;
@@ -95,6 +107,15 @@ class FilterFormulas {
   Expr within_bounds(Assignments& list, std::size_t state, Expr value);
   Expr led_on(std::size_t state, Expr value);  // of a prediction, within bounds
 
+  // factored_formulas.cpp
+  void factorise(Assignments& list, std::vector<Exprs> rows, const Exprs& weights);
+  Expr or_nothing(Expr value, Expr variance);
+  void propagate_factors(const Exprs& phi);
+  Exprs in_factors(std::size_t reading);
+  Expr variance_in_factors(std::size_t reading, const Exprs& f);
+  void correct_factors(double gate);
+  void keep_in_part(const Exprs& begin, const std::vector<Exprs>& columns, const Exprs& alphas);
+
   // sigma_formulas.cpp
   static bool needs_points(TwinModel& model, std::size_t reading);
   double kappa() const;
@@ -109,9 +130,11 @@ class FilterFormulas {
   Pool& pool_;
   TwinModel& model_;
   const Method method_;
+  const StraightForm* straight_;
   const double step_;
   const std::size_t n_, sensors_, inputs_;
   std::vector<Expr> x_, p_, u_, du_, readings_, there_, noise_;
+  bool certain_ = false;     // some state has no variance at the start
   std::vector<Expr> point_;  // a sigma point as it is; x_ is then within the bounds
   std::vector<std::pair<Expr, double>> constants_;
   ExprMap<Expr> names_;         // of the form's symbols: registers

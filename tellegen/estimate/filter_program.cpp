@@ -9,19 +9,22 @@
 namespace tellegen {
 
 FilterProgram::FilterProgram(TwinModel& model, const FilterOptions& options, const Vector& process_noise,
-                             FilterFormulas::Method method, bool whole_run)
+                             FilterFormulas::Method method, bool whole_run, const StraightForm* straight)
     : n_(model.size()),
       sensors_(model.sensors()),
       inputs_(model.inputs()),
-      code_(build(FilterFormulas(model, options, process_noise, method), *model.model().pool, whole_run)) {
+      code_(build(FilterFormulas(model, options, process_noise, method, straight), *model.model().pool,
+                  whole_run, straight, options.step)) {
   memory_.resize(static_cast<std::size_t>(code_.procedure().program.registers), 0.0);
 }
 
-Procedure FilterProgram::build(const FilterFormulas& formulas, Pool& pool, bool whole_run) {
+Procedure FilterProgram::build(const FilterFormulas& formulas, Pool& pool, bool whole_run,
+                               const StraightForm* straight, double step_length) {
   using Section = FilterFormulas::Section;
   at_ = {formulas.at.time, -1, -1, -1, -1, formulas.at.u, formulas.at.du, formulas.at.reading};
   noise_ = formulas.at.noise;
   transition_ = formulas.transition;
+  scale_ = formulas.at.scale;
   phi_at_ = formulas.phi_at;
   const std::size_t front = formulas.registers.size();
   for (const FilterFormulas::Register& r : formulas.registers) memory_.push_back(r.value);
@@ -88,10 +91,15 @@ Procedure FilterProgram::build(const FilterFormulas& formulas, Pool& pool, bool 
   if (turns > 1) step_sections_.insert(step_sections_.end(), {first_of_points + 1, first_of_points + 3});
 
   SectionWriter write(result.program);
+  if (straight) {
+    write_row(formulas, *straight, step_length, predicted, corrected, first_of_correct, write);
+    result.entries = {{"prepare", prepared}, {"run", row_.body}};
+    return result;
+  }
   for (std::int32_t* counter : {&at_.left, &at_.row, &at_.start, &at_.step}) *counter = write.new_register();
   Body predicting;
   if (formulas.points.empty()) {
-    predicting = lead(formulas, predicted, write);
+    predicting = lead(formulas, predicted, write, nullptr);
     predicting.push_back(copies(formulas.predicted.size(), 0, predicted.begin()));
   } else {
     const std::int32_t turn = write.new_register();
@@ -109,7 +117,7 @@ Procedure FilterProgram::build(const FilterFormulas& formulas, Pool& pool, bool 
       back.push_back({copies(n_, kept, predicted.begin())});
     }
     one.push_back(choose(turn, out));
-    const Body led = lead(formulas, predicted, write);
+    const Body led = lead(formulas, predicted, write, nullptr);
     one.insert(one.end(), led.begin(), led.end());
     one.push_back(choose(turn, back));
     write.assign(turn, write.add(turn, write.number(1.0)));
@@ -169,18 +177,74 @@ Procedure FilterProgram::build(const FilterFormulas& formulas, Pool& pool, bool 
   return result;
 }
 
+// The first row is only corrected. Where the gain is steady both corrections are computed, and one is taken.
+void FilterProgram::write_row(const FilterFormulas& formulas, const StraightForm& straight, double step,
+                              const Registers& predicted, const Registers& corrected, int correct,
+                              SectionWriter& write) {
+  row_ = {.body = {},
+          .index = write.new_register(),
+          .value = formulas.at.value,
+          .there = formulas.at.there,
+          .u = formulas.at.u,
+          .time = formulas.at.time,
+          .inputs = {}};
+  const std::int32_t begun = write.new_register(), one = write.number(1.0), length = write.number(step);
+  write.assign(at_.time, write.multiply(length, write.subtract(row_.index, one)));
+  for (std::size_t k = 0; k < inputs_; ++k) {
+    const auto i = static_cast<std::int32_t>(k);
+    row_.inputs.push_back(write.new_register());
+    write.assign(at_.du + i, straight.held[k]
+                                 ? write.number(0.0)
+                                 : write.divide(write.subtract(row_.inputs[k], at_.u + i), length));
+  }
+  Body& body = row_.body;
+  body.push_back(write.end());
+  const Body led = lead(formulas, predicted, write, &straight);
+  body.insert(body.end(), led.begin(), led.end());
+  const auto take_over = [&](std::size_t count, const auto& value_of) {
+    std::vector<RegisterCopy> list;
+    for (std::size_t k = 0; k < count; ++k)
+      list.push_back({static_cast<std::int32_t>(k), value_of(static_cast<std::int32_t>(k))});
+    body.push_back(write.end());
+    body.push_back(copy_registers(list));
+  };
+  take_over(formulas.predicted.size(), [&](std::int32_t k) {
+    return write.call("if", begun, predicted[static_cast<std::size_t>(k)], k);
+  });
+  write.assign(begun, one);
+  write.assign(at_.time, write.multiply(length, row_.index));
+  for (std::size_t k = 0; k < inputs_; ++k)
+    write.assign(at_.u + static_cast<std::int32_t>(k), row_.inputs[k]);
+  body.push_back(write.end());
+  body.push_back(run_section(correct + 1));
+  const std::size_t count = formulas.corrected.size();
+  const std::int32_t complete = formulas.complete ? corrected[count + 2 * sensors_] : -1;
+  if (complete >= 0) body.push_back(run_section(correct + 2));
+  take_over(count, [&](std::int32_t k) {
+    const std::int32_t whole = corrected[static_cast<std::size_t>(k)];
+    if (complete < 0) return whole;
+    return write.call("if", complete, whole,
+                      corrected[corrected.size() - count + static_cast<std::size_t>(k)]);
+  });
+}
+
+int FilterProgram::halvings(const double* w) const {
+  return scale_ < 0 ? 0 : static_cast<int>(std::lround(-std::log2(w[scale_])));
+}
+
 // The states, or a sigma point, over the step: to the registers of formulas.predicted.
-Body FilterProgram::lead(const FilterFormulas& formulas, const Registers& roots, SectionWriter& write) {
+Body FilterProgram::lead(const FilterFormulas& formulas, const Registers& roots, SectionWriter& write,
+                         const StraightForm* straight) {
   Body body{run_section(FilterFormulas::model)};
   if (formulas.flow.empty()) return body;
-  add_flow(formulas, roots, write, body);
+  add_flow(formulas, roots, write, body, straight);
   body.push_back(run_section(FilterFormulas::rest));
   return body;
 }
 
 // Halved until it is small, the series, squared as often; or the flow as it is.
 void FilterProgram::add_flow(const FilterFormulas& formulas, const Registers& roots, SectionWriter& write,
-                             Body& body) {
+                             Body& body, const StraightForm* straight) {
   constexpr double small = 0.125, most = 60;
   const auto first = static_cast<long>(formulas.predicted.size());
   const auto flow = roots.begin() + first, squared = flow + static_cast<long>(formulas.flow.size());
@@ -193,6 +257,8 @@ void FilterProgram::add_flow(const FilterFormulas& formulas, const Registers& ro
   };
   if (!formulas.size) {
     body.insert(body.end(), {run_section(FilterFormulas::series), take_over(flow)});
+    for (int k = 0; straight && k < straight->halvings; ++k)
+      body.insert(body.end(), {run_section(FilterFormulas::square), take_over(squared)});
     return;
   }
   const auto one = write.number(1.0), half = write.number(0.5);

@@ -17,8 +17,10 @@ namespace tellegen {
 class FilterProgram {
  public:
   // FilterFormulas::possible() must say so. `whole_run`: run() is compiled too.
+  // `straight`: for a target; row() is all there is.
   FilterProgram(TwinModel& model, const FilterOptions& options, const Vector& process_noise,
-                FilterFormulas::Method method = FilterFormulas::Method::one_by_one, bool whole_run = false);
+                FilterFormulas::Method method = FilterFormulas::Method::one_by_one, bool whole_run = false,
+                const StraightForm* straight = nullptr);
 
   // A register file as it begins: states, the upper triangle of the covariance by rows, numbers, ...
   const std::vector<double>& memory() const { return memory_; }
@@ -44,6 +46,16 @@ class FilterProgram {
   };
   Places places() const { return {at_.time, at_.u, at_.du, at_.reading}; }
 
+  // The next row without loops or choices, of a straight form: registers of its number, of what is given with
+  // it (readings, whether each is there, inputs), and of the inputs as they are after it.
+  struct Row {
+    Body body;
+    std::int32_t index = -1, value = -1, there = -1, u = -1, time = -1;
+    std::vector<std::int32_t> inputs;
+  };
+  const Row& row() const { return row_; }
+  int halvings(const double* w) const;  // of the flow's matrix in the last prediction
+
   const std::vector<int>& step_sections() const { return step_sections_; }  // that a step runs
 
   void transition(const double* w, Matrix& phi) const;  // of the last prediction
@@ -56,9 +68,14 @@ class FilterProgram {
 
  private:
   using Registers = std::vector<std::int32_t>;
-  Procedure build(const FilterFormulas& formulas, Pool& pool, bool whole_run);
-  Body lead(const FilterFormulas& formulas, const Registers& roots, SectionWriter& write);
-  void add_flow(const FilterFormulas& formulas, const Registers& roots, SectionWriter& write, Body& body);
+  Procedure build(const FilterFormulas& formulas, Pool& pool, bool whole_run, const StraightForm* straight,
+                  double step);
+  void write_row(const FilterFormulas& formulas, const StraightForm& straight, double step,
+                 const Registers& predicted, const Registers& corrected, int correct, SectionWriter& write);
+  Body lead(const FilterFormulas& formulas, const Registers& roots, SectionWriter& write,
+            const StraightForm* straight);
+  void add_flow(const FilterFormulas& formulas, const Registers& roots, SectionWriter& write, Body& body,
+                const StraightForm* straight);
 
   std::size_t n_, sensors_, inputs_;
   std::vector<double> memory_;
@@ -67,7 +84,8 @@ class FilterProgram {
     std::int32_t time, left, row, start, step, u, du, reading;
   } at_{};
   Registers innovation_, variance_, phi_at_;
-  std::int32_t likelihood_ = -1;
+  std::int32_t likelihood_ = -1, scale_ = -1;
+  Row row_;
   std::vector<int> step_sections_;
   Matrix transition_;
   ProcedureCode code_;

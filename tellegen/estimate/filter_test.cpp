@@ -8,9 +8,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "tellegen/estimate/choice.h"
 #include "tellegen/estimate/filter_program.h"
-#include "tellegen/estimate/test_twin.h"
+#include "tellegen/records/choice.h"
+#include "tellegen/records/test_twin.h"
 #include "tellegen/results/test_folder.h"
 
 namespace tellegen {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tellegen/estimate/statistics.h"
+#include "tellegen/records/statistics.h"
 
 namespace tellegen {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tellegen/estimate/estimate.h"
-#include "tellegen/estimate/statistics.h"
+#include "tellegen/records/statistics.h"
 
 namespace tellegen {
 

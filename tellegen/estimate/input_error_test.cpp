@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "tellegen/estimate/choice.h"
-#include "tellegen/estimate/noise.h"
-#include "tellegen/estimate/test_twin.h"
 #include "tellegen/estimate/twin.h"
+#include "tellegen/records/choice.h"
+#include "tellegen/records/noise.h"
+#include "tellegen/records/test_twin.h"
 
 namespace tellegen {
 namespace input_error_test {

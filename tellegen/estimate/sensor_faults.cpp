@@ -10,7 +10,6 @@
 #include <tuple>
 #include <utility>
 
-#include "tellegen/estimate/estimate_table.h"
 #include "tellegen/estimate/filter.h"
 #include "tellegen/estimate/suspicion.h"
 #include "tellegen/estimate/widen.h"
@@ -482,6 +481,15 @@ std::vector<SensorFault> remove_stuck(const Model& model, Record& record) {
   return found;
 }
 
+namespace {
+
+bool changes_at_events(const Model& model) {
+  return std::any_of(model.components.begin(), model.components.end(),
+                     [&](const Component& c) { return !model.kinds[c.kind].discrete.empty(); });
+}
+
+}  // namespace
+
 Estimate judged_estimate(const Model& model, const Record& record, const EstimateOptions& options) {
   Attempt first{model, record, options, {}, {}};
   first.faults = remove_stuck(model, first.record);
@@ -515,6 +523,10 @@ Estimate judged_estimate(const Model& model, const Record& record, const Estimat
   std::vector<std::string> reasons = mistakes_in(whole);
   if (!reasons.empty()) return given_up(std::move(reasons));
   if (options.passes > 1 || estimator == "ekf-perfect") return given_up({});
+  if (changes_at_events(model))
+    return given_up(
+        {"something switches at another time than in the model; faults of sensors are not looked for where "
+         "it has events"});
   if (estimator == "steady") whole.options.estimator = "ekf";  // a steady gain cannot learn a new unknown
 
   Attempt best = std::move(whole);

@@ -5,9 +5,8 @@
 
 #include <cmath>
 
-#include "tellegen/estimate/estimability.h"
 #include "tellegen/estimate/suspicion.h"
-#include "tellegen/estimate/test_twin.h"
+#include "tellegen/records/test_twin.h"
 
 namespace tellegen {
 namespace sensor_faults_test {
@@ -55,26 +54,6 @@ TEST(SensorBias, is_found_beside_a_sensor_without_one) {
       EXPECT_NEAR(e.mean[at], 2.0, 4.0 * e.deviation[at]);
       EXPECT_LT(e.deviation[at], 0.03);  // 0.1 K sqrt(2/400) = 0.007 K and a little
     }
-}
-
-// A body that nothing cools stays where it is, and so does the bias of the only sensor at it.
-TEST(SensorBias, beside_a_free_state_cannot_be_known) {
-  const Model model =
-      read_model_text(R"(
-[components]
-body = { kind = "thermal.capacitor", p = "a", n = "datum", C = "100 J/K", T0 = "300 K" }
-film = { kind = "thermal.resistor", p = "a", n = "b", R = "1 K/W" }
-more = { kind = "thermal.capacitor", p = "b", n = "datum", C = "50 J/K", T0 = "310 K" }
-[sensors]
-A = { measures = "a.T", noise = "0.1 K", bias = {} }
-[estimate.states]
-"*.T" = { deviation = "5 K" }
-)",
-                      "test.toml", {.library = TELLEGEN_SOURCE_DIR "/library", .overrides = {}});
-  const Record record = rows_of(sensors_of(model, {"A"}), 1.0, 100);
-  const EstimabilityReport report = what_can_be_known(model, record, {.states = true, .unknowns = {0}});
-  EXPECT_FALSE(report.all_known);
-  EXPECT_NE(report.text().find("A.bias"), std::string::npos);
 }
 
 TEST(RemoveStuck, readings_go_from_the_moment_they_froze) {

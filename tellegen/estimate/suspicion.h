@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tellegen/estimate/record.h"
+#include "tellegen/records/record.h"
 
 namespace tellegen {
 

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <utility>
 
-#include "tellegen/estimate/statistics.h"
-#include "tellegen/estimate/time_base.h"
 #include "tellegen/estimate/widen.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/numeric/byte_stream.h"
+#include "tellegen/records/statistics.h"
+#include "tellegen/records/time_base.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {
@@ -82,13 +82,19 @@ void Twin::build(const Model& model) {
   twin.plain = entry_.plain;
   twin.compile = options_.compile;
   twin.input_noise = true;
+  twin.events = entry_.events;
   twin.listed_states = options_.reduce > 0    ? 0
                        : options_.reduce == 0 ? full_filter_limit
                                               : twin.listed_states;
   filter_.reset();
   fingerprint_.reset();
   plant_ = std::make_unique<TwinModel>(model, twin);
-  first_algebraic_ = plant_->algebraic();
+  first_memory_ = plant_->memory();
+  events_.reset();
+  if (plant_->has_events()) {
+    events_.emplace(*plant_, options_.step);
+    filter_options_.any_length = true;
+  }
   filter_ = entry_.make(*plant_, filter_options_);
   if (filter_->executor().starts_with("generated")) plant_->take_quantities_from_formulas();
   begin();
@@ -116,7 +122,7 @@ void Twin::begin() {
 }
 
 void Twin::restart(const Vector& process_noise) {
-  plant_->set_algebraic(first_algebraic_);
+  plant_->set_memory(first_memory_);
   filter_ = entry_.make(*plant_, filter_options_);
   filter_->set_process_noise(process_noise);
   begin();
@@ -273,14 +279,18 @@ bool Twin::step_to(std::int64_t row) {
   quantities_known_ = false;
   Moment& moment = moments_.back();
   if (moments_.size() > 1 && !predict(moments_[moments_.size() - 2], moment)) return false;
-  if (moments_.size() == 1) widen(*plant_, *filter_, row, options_.widenings);
+  if (moments_.size() == 1) {
+    if (events_ && !filter_->begin_events(*events_, moment.t, moment.inputs.data()))
+      return fail(row, "the model cannot be evaluated");
+    widen(*plant_, *filter_, row, options_.widenings);
+  }
   if (options_.smooth) {
     smoothed_inputs_.insert(smoothed_inputs_.end(), moment.inputs.begin(), moment.inputs.end());
     smoothed_times_.push_back(moment.t);
   }
   if (goes_back_) {
     moment.belief = filter_->save();
-    moment.algebraic = plant_->algebraic();
+    moment.memory = plant_->memory();
   }
   row_ = row;
   if (!correct(moment, moment.readings.data())) return false;
@@ -289,6 +299,7 @@ bool Twin::step_to(std::int64_t row) {
 }
 
 bool Twin::advance(double t, double length, const double* inputs, Matrix* transition) {
+  if (events_) return filter_->predict_through(*events_, t, length, inputs, rates_.data(), transition);
   if (options_.any_times) return filter_->predict_over(t, length, inputs, rates_.data(), transition);
   if (!filter_->predict(t, inputs, rates_.data())) return false;
   if (transition) *transition = filter_->transition();
@@ -399,11 +410,11 @@ bool Twin::catch_up() {
     Moment& moment = moments_[k];
     if (k == static_cast<std::size_t>(from)) {
       filter_->restore(moment.belief);
-      plant_->set_algebraic(moment.algebraic);
+      plant_->set_memory(moment.memory);
     } else {
       if (!predict(moments_[k - 1], moment)) return false;
       moment.belief = filter_->save();
-      moment.algebraic = plant_->algebraic();
+      moment.memory = plant_->memory();
     }
     if (!correct(moment, moment.readings.data())) return false;
   }
@@ -431,10 +442,10 @@ void Twin::read_quantities(const Vector& x, double t, const double* inputs, Quan
 const Twin::Quantities& Twin::quantities() {
   catch_up();
   if (quantities_known_ || row_ < 0) return quantities_;
-  const Vector algebraic = plant_->algebraic();
+  const Vector memory = plant_->memory();
   read_quantities(filter_->mean(), moments_.back().t, moments_.back().inputs.data(), quantities_);
   filter_->deviations(slopes_, quantities_.deviation);
-  plant_->set_algebraic(algebraic);
+  plant_->set_memory(memory);
   quantities_known_ = true;
   return quantities_;
 }
@@ -444,7 +455,7 @@ std::vector<Twin::Quantities> Twin::forecast(std::span<const double> inputs, dou
   if (!catch_up() && !diverged_) return coming;
   if (row_ < 0) return coming;
   const Belief now = filter_->save();
-  const Vector algebraic = plant_->algebraic();
+  const Vector memory = plant_->memory();
   const std::size_t width = options_.inputs.size();
   const auto steps = static_cast<std::int64_t>(std::floor(horizon / options_.step + close_enough));
   const double begin = moments_.back().t;
@@ -465,7 +476,7 @@ std::vector<Twin::Quantities> Twin::forecast(std::span<const double> inputs, dou
     filter_->deviations(slopes_, coming.back().deviation);
   }
   filter_->restore(now);
-  plant_->set_algebraic(algebraic);
+  plant_->set_memory(memory);
   if (!good) coming.clear();
   return coming;
 }
@@ -473,7 +484,7 @@ std::vector<Twin::Quantities> Twin::forecast(std::span<const double> inputs, dou
 void Twin::smooth(const std::function<void(std::int64_t row, const Quantities&)>& each) {
   catch_up();
   const std::size_t width = options_.inputs.size();
-  const Vector algebraic = plant_->algebraic();
+  const Vector memory = plant_->memory();
   Quantities out;
   smoother_.run(filter_->belief(), [&](std::size_t row, const Belief& belief) {
     read_quantities(filter_->states_of(belief), smoothed_times_[row], smoothed_inputs_.data() + row * width,
@@ -481,7 +492,7 @@ void Twin::smooth(const std::function<void(std::int64_t row, const Quantities&)>
     filter_->deviations_in(belief, slopes_, out.deviation);
     each(static_cast<std::int64_t>(row), out);
   });
-  plant_->set_algebraic(algebraic);
+  plant_->set_memory(memory);
 }
 
 // What makes a checkpoint one of this twin: equations, numbers, what is estimated how.
@@ -524,7 +535,7 @@ void Twin::keep(Checkpoint& parts) {
   for (std::uint64_t k = 0; k < moments && parts.reading_goes_on(); ++k) {
     if (parts.reading()) moments_.emplace_back();
     Moment& m = moments_[k];
-    parts(m.row, m.t, m.log_likelihood, m.belief.x, m.belief.p, m.algebraic, m.readings, m.inputs, m.counted);
+    parts(m.row, m.t, m.log_likelihood, m.belief.x, m.belief.p, m.memory, m.readings, m.inputs, m.counted);
   }
   for (ReadingCheck& check : checks_) {
     ReadingCheck::State state = check.state();
@@ -542,8 +553,8 @@ std::string Twin::checkpoint() {
   catch_up();
   Checkpoint parts;
   Belief now = filter_->save();
-  Vector algebraic = plant_->algebraic(), noise = filter_->process_noise();
-  parts(first_inputs_, now.x, now.p, algebraic, noise);
+  Vector memory = plant_->memory(), noise = filter_->process_noise();
+  parts(first_inputs_, now.x, now.p, memory, noise);
   keep(parts);
   return sealed(checkpoint_magic, checkpoint_version, fingerprint(), parts.bytes());
 }
@@ -559,8 +570,8 @@ void Twin::restore(std::string_view bytes) {
   Checkpoint parts(seal.payload);
   std::vector<double> first;
   Belief now;
-  Vector algebraic, noise;
-  parts(first, now.x, now.p, algebraic, noise);
+  Vector memory, noise;
+  parts(first, now.x, now.p, memory, noise);
   if (!first.empty() && first != first_inputs_ && first.size() == options_.inputs.size()) {
     first_inputs_ = first;
     build(begun_with(original_, options_.inputs, first));
@@ -573,10 +584,11 @@ void Twin::restore(std::string_view bytes) {
   if (!parts.good())
     throw wrong("T631", "the checkpoint cannot be used: it is damaged", "begin anew without it");
   filter_options_.step = options_.step;
+  if (events_) events_.emplace(*plant_, options_.step);
   filter_ = entry_.make(*plant_, filter_options_);
   if (noise != filter_->process_noise()) filter_->set_process_noise(noise);
   filter_->restore(now);
-  plant_->set_algebraic(algebraic);
+  plant_->set_memory(memory);
 }
 
 }  // namespace tellegen

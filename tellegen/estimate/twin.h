@@ -18,6 +18,8 @@
 //   duplicate   of two readings of a sensor at one step the first counts, the second is counted as duplicate
 //   missing     NaN: a reading changes nothing, an input stays what it was
 //   inputs      go straight from row to row, or are held until the next, as the model says (is_held())
+//   events      of switches, modulators, sampled controllers are gone through, as the mean meets them
+//               (twin_events.h); what happens at the time of a row does so after its readings
 //   impossible  readings, out of range or stuck for too long, count as missing where `check` is set
 //
 // A twin that was saved, destroyed and restored continues to the last bit as the one that was not. Nothing
@@ -35,8 +37,10 @@
 #include <vector>
 
 #include "tellegen/estimate/filter.h"
-#include "tellegen/estimate/reading_check.h"
+#include "tellegen/estimate/pushed.h"
 #include "tellegen/estimate/smoother.h"
+#include "tellegen/estimate/twin_events.h"
+#include "tellegen/records/reading_check.h"
 
 namespace tellegen {
 
@@ -70,14 +74,7 @@ class Twin {
   Twin(const Twin&) = delete;
   Twin& operator=(const Twin&) = delete;
 
-  enum class Pushed {
-    taken,      // newer than all before
-    late,       // put in where it belongs
-    duplicate,  // nothing in it that was not known
-    too_late,
-    beside,  // its time is on no step
-    failed   // failure() says why; nothing more is taken
-  };
+  using Pushed = tellegen::Pushed;
   // SI; NaN: missing. The first row must give every input (T630).
   Pushed push(double t, std::span<const double> readings, std::span<const double> inputs);
 
@@ -131,7 +128,7 @@ class Twin {
     std::int64_t row = 0;
     double t = 0.0;
     Belief belief;  // before its readings, where there is a way back
-    Vector algebraic;
+    Vector memory;  // of the model, likewise
     std::vector<double> readings, inputs;
     std::vector<char> counted;  // per sensor, for the divergence test
     double log_likelihood = 0.0;
@@ -161,6 +158,7 @@ class Twin {
   const EstimatorEntry& entry_;
   FilterOptions filter_options_;
   std::unique_ptr<TwinModel> plant_;
+  std::optional<TwinEvents> events_;  // of a model with events
   std::unique_ptr<Filter> filter_;
   std::vector<char> held_;            // per input
   std::vector<double> first_inputs_;  // of the model that was built; empty: its own
@@ -192,7 +190,7 @@ class Twin {
   std::vector<double> smoothed_times_;
   Matrix transition_;
   Belief corrected_;
-  Vector first_algebraic_;
+  Vector first_memory_;
   std::vector<double> rates_, checked_, new_readings_, origin_, target_;
   SlopeRows slopes_;
 };

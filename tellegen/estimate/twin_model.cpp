@@ -11,6 +11,7 @@
 #include "tellegen/model/fmu_component.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/numeric/decompose.h"
+#include "tellegen/simulate/discrete.h"
 #include "tellegen/simulate/explicit_problem.h"
 
 namespace tellegen {
@@ -71,15 +72,18 @@ TwinModel::TwinModel(const Model& model, const TwinOptions& options)
     : coordinates_(resolved(model, options)),
       augmented_(
           with_unknown_states(model, options.unknowns, coordinates_, options.inputs, options.input_noise)),
+      sampled_(options.events ? take_samples_as_states(augmented_.model) : std::vector<SampledState>()),
       system_(build_system(augmented_.model)) {
   refuse_fmus(model, "estimators need equations");
   const Place place{model.file.string(), 0};
   for (const Discrete& d : system_.discrete)
-    if (!d.external)
-      throw ModelError({place,
-                        "T622",
-                        fmt::format("'{}' changes at events, which estimators cannot follow", d.name),
-                        {"describe it by a smooth law, or give it as an input by the data"}});
+    if (!d.external && !options.events)
+      throw ModelError(
+          {place,
+           "T622",
+           fmt::format("'{}' changes at events, which only estimate with kf, ekf or pkf follows", d.name),
+           {"take one of these; otherwise describe it by a smooth law, or give it as an input "
+            "by the data"}});
   SimulationOptions simulation;
   simulation.stop = simulation.step = 1.0;
   simulation.external = options.inputs;
@@ -109,6 +113,7 @@ TwinModel::TwinModel(const Model& model, const TwinOptions& options)
   quantity_formulas_.assign(problem_->problem.outputs.begin() + static_cast<long>(sensors_),
                             problem_->problem.outputs.end());
   for (std::int32_t k : full_.external) inputs_.push_back(discrete_symbol(system_, k));
+  event_formulas();
   name_states(model, options.listed_states);
   build_program(options.compile);
 }
@@ -168,7 +173,9 @@ void TwinModel::name_states(const Model& model, std::size_t listed) {
         bounds = {low, high};
       }
     }
-    if (state.unknown < 0) {
+    for (const TwinSample& sample : samples_)
+      state.sampled = state.sampled || sample.state == static_cast<long>(k);
+    if (state.unknown < 0 && !state.sampled) {
       const auto apply = [&](bool exact) {
         for (std::size_t s = 0; s < model.estimation.states.size(); ++s) {
           const ModelEstimation::State& said = model.estimation.states[s];
@@ -194,8 +201,9 @@ void TwinModel::name_states(const Model& model, std::size_t listed) {
     bounds_.push_back(bounds);
   }
   std::vector<std::string> names;
+  const auto own = [](const TwinState& s) { return s.unknown < 0 && !s.fresh && !s.sampled; };
   for (const TwinState& s : states_)
-    if (s.unknown < 0 && !s.fresh) names.push_back(s.name);
+    if (own(s)) names.push_back(s.name);
   for (std::size_t s = 0; s < fitted.size(); ++s)
     if (!fitted[s]) {
       const auto& said = model.estimation.states[s];
@@ -205,7 +213,7 @@ void TwinModel::name_states(const Model& model, std::size_t listed) {
                         {did_you_mean(said.pattern, names), "the states: " + joined(names)}});
     }
   for (std::size_t k = 0; k < states_.size() && states_.size() <= listed; ++k)
-    if (states_[k].unknown < 0 && !states_[k].fresh) {
+    if (own(states_[k])) {
       quantities_.push_back({EstimatedQuantity::What::state, states_[k].name, ""});
       quantity_formulas_.push_back(form.states[k]);
     }
@@ -299,6 +307,38 @@ void TwinModel::storage_formulas() {
   }
 }
 
+// What changes at events, and when, in states, w, t and what is held.
+void TwinModel::event_formulas() {
+  const MinimalForm& form = problem_->form;
+  std::vector<Expr> conditions;
+  for (std::size_t k = 0; k < system_.discrete.size(); ++k) {
+    if (system_.discrete[k].external) continue;
+    const Expr update = problem_->system.discrete[k].update;
+    TwinDiscrete discrete{static_cast<std::int32_t>(k), conditions.size(), 0};
+    if (system_.discrete[k].every == 0.0)
+      for (Expr e : switching_quantities(std::span(&update, 1))) conditions.push_back(e);
+    discrete.conditions = conditions.size() - discrete.first_condition;
+    discrete_.push_back(discrete);
+    event_formulas_.push_back(update);
+  }
+  held_.resize(static_cast<long>(discrete_.size()));
+  for (std::size_t k = 0; k < discrete_.size(); ++k)
+    held_[static_cast<long>(k)] = problem_->problem.initial.held[discrete_[k].of_system];
+  for (const SampledState& sampled : sampled_)
+    for (std::size_t k = 0; k < form.state_rates.size(); ++k)
+      if (rate_name(system_, form.state_rates[k]) == sampled.variable) {
+        samples_.push_back({static_cast<long>(k), sampled.every});
+        event_formulas_.push_back(in_minimal_columns(form, in_columns(system_, sampled.update)));
+      }
+  event_formulas_.insert(event_formulas_.end(), conditions.begin(), conditions.end());
+  if (!has_events()) return;
+  std::vector<Expr> equations = form.derivatives;
+  equations.insert(equations.end(), form.residuals.begin(), form.residuals.end());
+  const std::vector<Expr> kinks = switching_quantities(equations);
+  kinks_ = kinks.size();
+  event_formulas_.insert(event_formulas_.end(), kinks.begin(), kinks.end());
+}
+
 // A section may use what those before it have found: see Section.
 void TwinModel::build_program(bool compile) {
   MinimalForm form = problem_->form;
@@ -306,8 +346,8 @@ void TwinModel::build_program(bool compile) {
   const Expr t = pool.symbol("t");
   storage_formulas();
   std::vector<Expr> readings_of = reading_formulas_, quantities_of = quantity_formulas_,
-                    coefficients_of = coefficient_formulas_;
-  eliminate_unknowns(form, {&form.derivatives, &readings_of, &quantities_of, &coefficients_of});
+                    coefficients_of = coefficient_formulas_, events_of = event_formulas_;
+  eliminate_unknowns(form, {&form.derivatives, &readings_of, &quantities_of, &coefficients_of, &events_of});
   std::vector<ProgramInput> inputs;
   for (Expr z : form.states) inputs.push_back({z, 1});
   for (Expr w : form.unknowns) inputs.push_back({w, 1});
@@ -321,6 +361,8 @@ void TwinModel::build_program(bool compile) {
     slopes.push_back(pool.symbol(fmt::format("~input_rate{}", k)));
     inputs.push_back({slopes.back(), 1});
   }
+  input_held_ = inputs.size();
+  for (const TwinDiscrete& d : discrete_) inputs.push_back({discrete_symbol(system_, d.of_system), 1});
   const std::size_t parameters = inputs.size();
   for (Expr p : form.parameters) inputs.push_back({p, 0});
 
@@ -353,7 +395,7 @@ void TwinModel::build_program(bool compile) {
     }
     return slopes_of;
   };
-  const auto time_slopes = [&](const std::vector<Expr>& of) {
+  const auto time_slopes = [&](const std::vector<Expr>& of, int section) {
     const std::size_t first = roots.size();
     for (Expr e : of) {
       Expr slope = pool.number(0);
@@ -362,7 +404,7 @@ void TwinModel::build_program(bool compile) {
         for (std::size_t k = 0; k < inputs_.size(); ++k)
           if (s == inputs_[k]) slope = slope + derivative(e, s) * slopes[k];
       }
-      roots.push_back({slope, rate_slopes});
+      roots.push_back({slope, section});
     }
     return first;
   };
@@ -375,20 +417,25 @@ void TwinModel::build_program(bool compile) {
   roots_.yw = slopes_of(readings_of, form.unknowns, reading_slopes);
   roots_.fx = slopes_of(form.derivatives, form.states, rate_slopes);
   roots_.fw = slopes_of(form.derivatives, form.unknowns, rate_slopes);
-  roots_.ft = time_slopes(form.derivatives);
-  roots_.gt = time_slopes(form.residuals);
+  roots_.ft = time_slopes(form.derivatives, rate_slopes);
+  roots_.gt = time_slopes(form.residuals, rate_slopes);
   roots_.q = values(quantities_of, the_rest);
   roots_.qx = slopes_of(quantities_of, form.states, the_rest);
   roots_.qw = slopes_of(quantities_of, form.unknowns, the_rest);
   roots_.c = values(coefficients_of, the_rest);
   roots_.cx = slopes_of(coefficients_of, form.states, the_rest);
   roots_.cw = slopes_of(coefficients_of, form.unknowns, the_rest);
+  roots_.e = values(events_of, the_rest);
+  roots_.ex = slopes_of(events_of, form.states, the_rest);
+  roots_.ew = slopes_of(events_of, form.unknowns, the_rest);
+  roots_.et = time_slopes(events_of, the_rest);
 
   constant_ = true;
   ExprMap<char> varying{{t, 1}};
   for (Expr e : form.states) varying[e] = 1;
   for (Expr e : form.unknowns) varying[e] = 1;
   for (Expr e : inputs_) varying[e] = 1;
+  for (const TwinDiscrete& d : discrete_) varying[discrete_symbol(system_, d.of_system)] = 1;
   const auto fixed = [&](const Slopes& of) {
     for (std::size_t k = of.first; constant_ && k < of.first + of.column.size(); ++k)
       for (Expr s : symbols_of(std::span(&roots[k].value, 1))) constant_ = constant_ && !varying.contains(s);
@@ -409,6 +456,7 @@ void TwinModel::build_program(bool compile) {
   batch_->allocate();
   for (std::size_t p = 0; p < form.values.size(); ++p)
     batch_->uniform(static_cast<std::int32_t>(parameters + p)) = form.values[p];
+  for (std::size_t k = 0; k < discrete_.size(); ++k) hold(k, held_[static_cast<long>(k)]);
   // A compiler takes longer over many formulas than all steps of a record.
   if (compile && n + m <= compiled_states && !batch_->has_large_tables())
     if (const auto code = compile_c(batch_->c_source("twin"))) batch_->use(code, "twin");
@@ -445,13 +493,16 @@ void TwinModel::read(Vector& into, std::size_t first) {
   for (Eigen::Index i = 0; i < into.size(); ++i) into[i] = root(first++);
 }
 
-// Finds w for this x. Where the residuals are linear in w the first iteration is the last but one.
+// Finds w for this x. Where the residuals are linear in w the first iteration is the last but one; where
+// changes have ceased to become smaller, what is left is rounding.
 bool TwinModel::solve(const Vector& x, double t, const double* u) {
   const auto n = static_cast<std::size_t>(x.size());
   for (std::size_t i = 0; i < n; ++i) batch_->uniform(static_cast<std::int32_t>(i)) = x[static_cast<long>(i)];
   batch_->uniform(static_cast<std::int32_t>(input_t_)) = t;
   for (std::size_t k = 0; k < inputs_.size(); ++k)
     batch_->uniform(static_cast<std::int32_t>(input_u_ + k)) = u[k];
+  constexpr double converged = 1e-11, of_rounding = 1e-8;
+  double last = std::numeric_limits<double>::infinity();
   for (int iteration = 0;; ++iteration) {
     for (Eigen::Index i = 0; i < w_.size(); ++i)
       batch_->uniform(static_cast<std::int32_t>(n + static_cast<std::size_t>(i))) = w_[i];
@@ -463,8 +514,9 @@ bool TwinModel::solve(const Vector& x, double t, const double* u) {
     change_ = lu_.solve(residual_);
     const double change = (change_.array().abs() / (1.0 + w_.array().abs())).maxCoeff();
     if (!std::isfinite(change)) return false;
-    if (change <= 1e-11) return true;
+    if (change <= converged || (change <= of_rounding && change > 0.5 * last)) return true;
     if (iteration >= 50) return false;
+    last = change;
     w_ -= change_;
   }
 }
@@ -514,6 +566,46 @@ void TwinModel::read_readings(TwinPoint& point, Eigen::Index n) {
   if (w_.size() == 0) return;
   read(yw_, roots_.yw);
   eliminate(point.readings_by_state, yw_);
+}
+
+void TwinModel::hold(std::size_t k, double value) {
+  held_[static_cast<long>(k)] = value;
+  batch_->uniform(static_cast<std::int32_t>(input_held_ + k)) = value;
+}
+
+Vector TwinModel::memory() const {
+  if (!has_events()) return w_;
+  Vector all(w_.size() + held_.size() + 1);
+  all << w_, held_, events_passed_;
+  return all;
+}
+
+void TwinModel::set_memory(const Vector& memory) {
+  w_ = memory.head(w_.size());
+  if (!has_events()) return;
+  for (std::size_t k = 0; k < discrete_.size(); ++k) hold(k, memory[w_.size() + static_cast<long>(k)]);
+  events_passed_ = memory[memory.size() - 1];
+}
+
+bool TwinModel::evaluate_events(const Vector& x, double t, const double* u, const double* du,
+                                TwinEventPoint& point) {
+  for (std::size_t k = 0; k < inputs_.size(); ++k)
+    batch_->uniform(static_cast<std::int32_t>(input_du_ + k)) = du ? du[k] : 0.0;
+  if (!solve(x, t, u)) return false;
+  run_all();
+  point.value.resize(static_cast<long>(event_formulas_.size()));
+  point.by_time.resize(point.value.size());
+  read(point.value, roots_.e);
+  read(point.by_time, roots_.et);
+  read(point.by_state, roots_.ex);
+  if (w_.size() > 0) {
+    read(ew_, roots_.ew);
+    eliminate(point.by_state, ew_);
+    read(gt_, roots_.gt);
+    wt_ = lu_.solve(gt_);
+    point.by_time.noalias() -= ew_ * wt_;
+  }
+  return true;
 }
 
 bool TwinModel::evaluate_readings(const Vector& x, double t, const double* u, TwinPoint& point) {
@@ -761,6 +853,7 @@ ModelUnknown::Coordinate chosen_coordinate(const Model& model, const ModelUnknow
       if (copy.outputs[k].sensor) options.sensors.push_back(static_cast<int>(k));
     options.unknowns = {0};
     options.compile = false;
+    options.events = true;
     TwinModel twin(copy, options);
     Vector x = twin.start();
     Eigen::Index own = 0;

@@ -10,12 +10,14 @@
 #pragma once
 
 #include <Eigen/LU>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tellegen/estimate/estimate.h"
+#include "tellegen/estimate/sampled_states.h"
 #include "tellegen/estimate/unknown_states.h"
 #include "tellegen/program/batch.h"
 #include "tellegen/simulate/minimal_problem.h"
@@ -33,7 +35,8 @@ struct TwinState {
   double start = 0.0, deviation = 0.0;
   double noise = 0.0, rate_noise = 0.0;  // standard deviation after one second
   double keep = 0.0;
-  bool fresh = false;  // what an input's reading is wrong by: another one in every step, `noise` is of that
+  bool fresh = false;    // what an input's reading is wrong by: another one in every step, `noise` is of that
+  bool sampled = false;  // sampled_states.h: it stands still between events, and is no quantity of its own
 };
 
 // Derivatives of several quantities, row by row; what is zero for all models of the form is left out.
@@ -51,6 +54,25 @@ struct TwinPoint {
   Vector readings;  // h of the sensors
   Matrix readings_by_state;
   const void* slopes_of = nullptr;  // the model whose constant slopes are in it
+};
+
+// A discrete variable that is held, and what decides when it changes: a stretch of the conditions.
+struct TwinDiscrete {
+  std::int32_t of_system = 0;  // in EquationSystem::discrete
+  std::size_t first_condition = 0, conditions = 0;
+};
+
+// A state that is sampled (sampled_states.h).
+struct TwinSample {
+  long state = 0;
+  double every = 0.0;  // as Discrete::every
+};
+
+// What discrete variables want to be, what samples would give, then all conditions: quantities whose sign
+// decides; and behind them those of the equations' own kinks (`if`, min, max: a diode of two straight lines).
+struct TwinEventPoint {
+  Vector value, by_time;
+  Matrix by_state;
 };
 
 // Rates, readings and quantities in states, t, inputs and parameters alone.
@@ -76,13 +98,14 @@ struct TwinOptions {
   bool plain = false;  // unknowns as they are, whatever coordinate would be better (the paper's form)
   bool compile = true;
   bool input_noise = false;               // errors of inputs' readings are states
+  bool events = false;                    // whoever asks knows what to do with them (twin_events.h)
   std::size_t listed_states = 1'000'000;  // with more, states are no quantities of their own
 };
 
 class TwinModel {
  public:
   // Throws ModelError: T621 where there is nothing to estimate or a state pattern fits none, T622 where the
-  // model has events, and what the minimal form cannot do.
+  // model has events that nobody asks for, and what the minimal form cannot do.
   TwinModel(const Model& model, const TwinOptions& options);
   TwinModel(const TwinModel&) = delete;
   TwinModel& operator=(const TwinModel&) = delete;
@@ -120,9 +143,23 @@ class TwinModel {
   // F, by rows, at the point last evaluated.
   void rate_slopes_at(SlopeRows& by_state);
 
-  // What the last evaluation found for w: the next begins there, so it is part of what a run has come to.
-  const Vector& algebraic() const { return w_; }
-  void set_algebraic(const Vector& w) { w_ = w; }
+  // What a run has come to beside the states: w, since the next evaluation begins there, what discrete
+  // variables hold, and until when events have been passed.
+  Vector memory() const;
+  void set_memory(const Vector& memory);
+
+  // A model with events (twin_events.h): discrete variables, of which sampled states are no longer any.
+  bool has_events() const { return !discrete_.empty() || !samples_.empty(); }
+  const EquationSystem& system() const { return system_; }
+  const std::vector<TwinDiscrete>& discrete() const { return discrete_; }
+  const std::vector<TwinSample>& samples() const { return samples_; }
+  std::size_t kinks() const { return kinks_; }
+  const std::vector<std::int32_t>& external() const { return full_.external; }  // inputs among the system's
+  double held(std::size_t k) const { return held_[static_cast<long>(k)]; }      // discrete()[k]
+  void hold(std::size_t k, double value);
+  double events_passed() const { return events_passed_; }
+  void pass_events(double t) { events_passed_ = t; }
+  bool evaluate_events(const Vector& x, double t, const double* u, const double* du, TwinEventPoint& point);
 
   Vector start() const;
   Matrix start_covariance() const;
@@ -151,6 +188,7 @@ class TwinModel {
   void name_states(const Model& model, std::size_t listed);
   void collect_quantities(const Model& model, const TwinOptions& options);
   void storage_formulas();
+  void event_formulas();
   void eliminate_unknowns(MinimalForm& form, std::vector<std::vector<Expr>*> formulas);
   void build_program(bool compile);
   bool solve(const Vector& x, double t, const double* u);
@@ -172,12 +210,18 @@ class TwinModel {
 
   std::vector<ModelUnknown::Coordinate> coordinates_;
   UnknownStates augmented_;
+  std::vector<SampledState> sampled_;  // before the system is built: it is of them
   EquationSystem system_;
   Problem full_;
   std::unique_ptr<MinimalProblem> problem_;
   std::vector<TwinState> states_;
   std::vector<EstimatedQuantity> quantities_;
-  std::vector<Expr> reading_formulas_, quantity_formulas_, inputs_, coefficient_formulas_;
+  std::vector<Expr> reading_formulas_, quantity_formulas_, inputs_, coefficient_formulas_, event_formulas_;
+  std::vector<TwinDiscrete> discrete_;
+  std::vector<TwinSample> samples_;
+  std::size_t kinks_ = 0;
+  Vector held_;
+  double events_passed_ = -std::numeric_limits<double>::infinity();
   std::vector<double> noise_;
   std::vector<std::pair<double, double>> bounds_;  // per state
   std::size_t sensors_ = 0;
@@ -195,18 +239,18 @@ class TwinModel {
     state_rates,
     reading_slopes,
     rate_slopes,
-    the_rest,  // quantities and storage coefficients
+    the_rest,  // quantities, storage coefficients, what changes at events
     section_count
   };
   std::unique_ptr<Batch> batch_;
   struct Roots {
-    std::size_t g, f, ft, gt, y, q, c;
-    Slopes gw, fx, fw, gx, yx, yw, qx, qw, cx, cw;
+    std::size_t g, f, ft, gt, y, q, c, e, et;
+    Slopes gw, fx, fw, gx, yx, yw, qx, qw, cx, cw, ex, ew;
   } roots_{};
   std::vector<const double*> root_at_;
-  std::size_t input_t_ = 0, input_u_ = 0, input_du_ = 0;
+  std::size_t input_t_ = 0, input_u_ = 0, input_du_ = 0, input_held_ = 0;
   Vector w_, residual_, change_;
-  Matrix gw_, gx_, wx_, fw_, yw_, qw_, cw_;
+  Matrix gw_, gx_, wx_, fw_, yw_, qw_, cw_, ew_;
   Vector gt_, wt_;
   Eigen::PartialPivLU<Matrix> lu_;
 };

@@ -7,11 +7,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tellegen/estimate/choice.h"
-#include "tellegen/estimate/data_file.h"
 #include "tellegen/estimate/estimate_stream.h"
-#include "tellegen/estimate/noise.h"
-#include "tellegen/estimate/test_twin.h"
+#include "tellegen/estimate/online_twin.h"
+#include "tellegen/records/choice.h"
+#include "tellegen/records/data_file.h"
+#include "tellegen/records/noise.h"
+#include "tellegen/records/test_twin.h"
 #include "tellegen/results/test_folder.h"
 
 namespace tellegen {
@@ -457,6 +458,43 @@ TEST(DataRows, reads_a_long_file_as_a_short_one) {
   }
   EXPECT_EQ(count, rows);
   EXPECT_EQ(row.line, 2 + 2 * (rows - 1) + rows / 100);
+}
+
+TEST(OnlineTwin, believes_what_the_twin_believes_and_continues_where_it_was_saved) {
+  const Model model = rc_twin("Q0");
+  Twin twin(model, options_for(model, "ekf"));
+  OnlineTwinOptions options;
+  options.estimator = "ekf";
+  options.sensors = {"S2", "S3"};
+  options.step = step;
+  options.compile = false;
+  std::optional<OnlineTwin> online(std::in_place, model, options);
+  EXPECT_EQ(online->sensors(), (std::vector<std::string>{"S2", "S3"}));
+  EXPECT_TRUE(online->inputs().empty());
+  for (int k = 0; k < 60; ++k) {
+    const double readings[] = {300 + 0.1 * k, k % 7 == 0 ? nothing : 301 + 0.05 * k};
+    EXPECT_EQ(twin.push(k * step, readings, {}), Twin::Pushed::taken);
+    EXPECT_EQ(online->push(k * step, readings), OnlineTwin::Pushed::taken);
+    if (k == 30) {
+      const std::string bytes = online->checkpoint();
+      online.emplace(model, options);
+      online->restore(bytes);
+    }
+  }
+  const auto same = [](const OnlineTwin::Belief& a, const Twin::Quantities& b) {
+    EXPECT_EQ(a.t, b.t);
+    EXPECT_EQ(a.mean, std::vector<double>(b.mean.begin(), b.mean.end()));
+    EXPECT_EQ(a.deviation, std::vector<double>(b.deviation.begin(), b.deviation.end()));
+  };
+  same(online->belief(), twin.quantities());
+  const auto coming = online->forecast(5 * step);
+  const auto expected = twin.forecast({}, 5 * step);
+  ASSERT_EQ(coming.size(), expected.size());
+  for (std::size_t k = 0; k < coming.size(); ++k) same(coming[k], expected[k]);
+  const double one[] = {300.0};
+  EXPECT_THROW(online->push(1.0, one), ModelError);
+  options.sensors = {"S5"};
+  EXPECT_THROW(OnlineTwin(model, options), ModelError);
 }
 
 }  // namespace twin_test

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "tellegen/estimate/coordinate.h"
+#include "tellegen/model/parameter_inputs.h"
 
 namespace tellegen {
 namespace {
@@ -90,64 +91,6 @@ Expr add_input_noise(Model& model, const ModelInput& input, UnknownStates::Input
   return pool.symbol(noise.variable);
 }
 
-// Whether a kind's equations need the parameter; otherwise (an initial value) its number does.
-bool in_equations(const Kind& kind, const std::string& parameter) {
-  std::vector<Expr> roots;
-  for (const KindEquation& e : kind.equations) roots.push_back(e.residual);
-  for (const KindOutput& o : kind.outputs) roots.push_back(o.value);
-  for (const KindDiscrete& d : kind.discrete) roots.push_back(d.update);
-  for (Expr s : symbols_of(roots))
-    if (s.name() == parameter) return true;
-  return false;
-}
-
-bool is_period(const Kind& kind, const std::string& parameter) {
-  for (const KindDiscrete& d : kind.discrete)
-    if (d.every)
-      for (Expr s : symbols_of(std::span(&d.every, 1)))
-        if (s.name() == parameter) return true;
-  return false;
-}
-
-bool mentions(Expr value, const ExprMap<Expr>& replacements) {
-  for (Expr s : symbols_of(std::span(&value, 1)))
-    if (replacements.contains(s)) return true;
-  return false;
-}
-
-// Puts the replacements into everything that is evaluated while the model runs. Parameters keep their
-// numbers.
-void replace(Model& model, ExprMap<Expr> replacements) {
-  // Parameters that follow from those replaced are written out.
-  for (bool more = true; more;) {
-    more = false;
-    for (const ModelParameter& p : model.parameters)
-      if (!replacements.contains(p.symbol) && mentions(p.value, replacements)) {
-        replacements[p.symbol] = substitute(p.value, replacements);
-        more = true;
-      }
-  }
-  for (Component& component : model.components)
-    for (std::size_t k = 0; k < component.values.size(); ++k) {
-      ParameterValue& v = component.values[k];
-      const Kind& kind = model.kinds[component.kind];
-      if (!v.value || v.table || !mentions(v.value, replacements)) continue;
-      const std::string& name = kind.parameters[k].name;
-      if (is_period(kind, name))
-        throw ModelError(
-            {component.place,
-             "T620",
-             fmt::format("'{}' of '{}' cannot be estimated: it is a sampling time", name, component.name),
-             {}});
-      if (!in_equations(kind, name)) continue;
-      v.value = substitute(v.value, replacements);
-      v.constant = false;
-    }
-  for (ModelInput& input : model.inputs) input.value = substitute(input.value, replacements);
-  for (ModelOutput& output : model.outputs) output.value = substitute(output.value, replacements);
-  for (auto& [name, formula] : model.formulas) formula = substitute(formula, replacements);
-}
-
 }  // namespace
 
 UnknownStates with_unknown_states(const Model& model, const std::vector<int>& unknowns,
@@ -155,23 +98,13 @@ UnknownStates with_unknown_states(const Model& model, const std::vector<int>& un
                                   const std::vector<std::string>& inputs, bool input_noise) {
   UnknownStates result{model, {}, {}};
   Model& m = result.model;
-  Pool& pool = *m.pool;
   ExprMap<Expr> replacements;
   for (std::size_t k = 0; k < unknowns.size(); ++k) {
     result.unknowns.push_back(add_unknown(m, unknowns[k], coordinates[k]));
     replacements[m.parameters[m.unknowns[unknowns[k]].parameter].symbol] = result.unknowns.back().value;
   }
-  for (const std::string& name : inputs) {
-    if (std::any_of(m.inputs.begin(), m.inputs.end(), [&](const ModelInput& i) { return i.name == name; }))
-      continue;
-    for (const ModelParameter& p : m.parameters)
-      if (p.name == name) {
-        // A parameter that the data give is an input from now on.
-        m.inputs.push_back(
-            {name, p.unit, pool.symbol("input(" + name + ")"), pool.number(p.number), p.place});
-        replacements[p.symbol] = m.inputs.back().symbol;
-      }
-  }
+  // A parameter that the data give is an input from now on.
+  for (const auto& [parameter, input] : add_parameter_inputs(m, inputs)) replacements[parameter] = input;
   // What the data say of an input is its value and what that is wrong by.
   for (const std::string& name : inputs) {
     const auto input =
@@ -186,7 +119,7 @@ UnknownStates with_unknown_states(const Model& model, const std::vector<int>& un
       value = value - add_input_noise(m, *input, result.noises.emplace_back());
     if (value != input->symbol) replacements[input->symbol] = value;
   }
-  replace(m, std::move(replacements));
+  replace_parameters(m, std::move(replacements));
   for (const std::string& name : inputs) make_external(m, name);
   m.objectives.clear();
   m.runs.clear();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include <zip.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +10,7 @@
 #include <fstream>
 #include <mutex>
 
+#include "tellegen/data/zip_library.h"
 #include "tellegen/fmu/instances.h"
 
 namespace tellegen {
@@ -24,38 +24,40 @@ class Archive {
     if (!fs::exists(path, error)) throw FmuError("there is no such file");
     if (!fs::is_regular_file(path, error)) throw FmuError("it is no file");
     int code = 0;
-    zip_ = zip_open(path.c_str(), ZIP_RDONLY, &code);
+    zip_ = libzip_.zip_open(path.c_str(), ZIP_RDONLY, &code);
     if (zip_) return;
     zip_error_t what;
-    zip_error_init_with_code(&what, code);
-    const std::string text = zip_error_strerror(&what);
-    zip_error_fini(&what);
+    libzip_.zip_error_init_with_code(&what, code);
+    const std::string text = libzip_.zip_error_strerror(&what);
+    libzip_.zip_error_fini(&what);
     throw FmuError("it is no FMU: not a zip archive (" + text + ")");
   }
-  ~Archive() { zip_discard(zip_); }
+  ~Archive() { libzip_.zip_discard(zip_); }
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
 
   std::vector<std::string> names() const {
     std::vector<std::string> all;
-    const auto count = static_cast<zip_uint64_t>(zip_get_num_entries(zip_, 0));
+    const auto count = static_cast<zip_uint64_t>(libzip_.zip_get_num_entries(zip_, 0));
     for (zip_uint64_t k = 0; k < count; ++k)
-      if (const char* name = zip_get_name(zip_, k, 0)) all.emplace_back(name);
+      if (const char* name = libzip_.zip_get_name(zip_, k, 0)) all.emplace_back(name);
     return all;
   }
 
   std::string content(const std::string& name) const {
     zip_stat_t info{};
-    if (zip_stat(zip_, name.c_str(), 0, &info) != 0) throw FmuError("it is no FMU: it has no " + name);
+    if (libzip_.zip_stat(zip_, name.c_str(), 0, &info) != 0)
+      throw FmuError("it is no FMU: it has no " + name);
     std::string text(info.size, '\0');
-    zip_file_t* file = zip_fopen(zip_, name.c_str(), 0);
-    const zip_int64_t read = file ? zip_fread(file, text.data(), text.size()) : -1;
-    if (file) zip_fclose(file);
+    zip_file_t* file = libzip_.zip_fopen(zip_, name.c_str(), 0);
+    const zip_int64_t read = file ? libzip_.zip_fread(file, text.data(), text.size()) : -1;
+    if (file) libzip_.zip_fclose(file);
     if (read != static_cast<zip_int64_t>(text.size())) throw FmuError("its " + name + " cannot be read");
     return text;
   }
 
  private:
+  const ZipLibrary& libzip_ = loaded_zip();
   zip_t* zip_ = nullptr;
 };
 

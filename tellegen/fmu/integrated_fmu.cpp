@@ -87,7 +87,10 @@ class IntegratedFmu : public FmuInstance {
       // Steps are not stretched or left short by a hair.
       const double to = std::min(end, std::max(next_event_, t_));
       if (to - t_ > shortest && !advance(to, shortest)) return false;
-      if (next_event_ - t_ <= shortest) event();
+      if (next_event_ - t_ <= shortest) {
+        t_ = std::max(t_, next_event_);  // a hair before it, the FMU would announce it again and again
+        event();
+      }
     }
     return !over_;
   }

@@ -7,7 +7,7 @@
 namespace tellegen {
 namespace {
 
-// Beyond these a report helps nobody: the first few faults are read, mended, and the model checked again.
+// Beyond these a report helps nobody: the first few faults are read, fixed, and the model checked again.
 constexpr std::size_t longest_list = 20;
 constexpr std::size_t most_faults = 20;
 

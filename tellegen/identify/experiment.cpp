@@ -8,7 +8,7 @@
 #include <limits>
 #include <memory>
 
-#include "tellegen/estimate/identifiability.h"
+#include "tellegen/identifiability/identifiability.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/optimize/design_problem.h"
 #include "tellegen/simulate/simulate.h"

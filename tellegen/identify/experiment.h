@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tellegen/estimate/knowledge.h"
+#include "tellegen/identifiability/knowledge.h"
 #include "tellegen/model/model.h"
 #include "tellegen/sensitivity/study.h"
 

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "tellegen/estimate/identifiability.h"
-#include "tellegen/estimate/test_twin.h"
+#include "tellegen/identifiability/identifiability.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/read.h"
+#include "tellegen/records/test_twin.h"
 
 namespace tellegen {
 namespace experiment_test {

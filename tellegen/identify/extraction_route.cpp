@@ -4,8 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "tellegen/calibrate/levenberg.h"
 #include "tellegen/conic/lifting.h"
-#include "tellegen/estimate/levenberg.h"
 #include "tellegen/numeric/decompose.h"
 
 namespace tellegen {

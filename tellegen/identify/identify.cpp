@@ -8,12 +8,12 @@
 #include <limits>
 #include <optional>
 
-#include "tellegen/estimate/statistics.h"
 #include "tellegen/identify/hidden.h"
 #include "tellegen/identify/smooth.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/time_origin.h"
+#include "tellegen/records/statistics.h"
 #include "tellegen/symbolic/print.h"
 
 namespace tellegen {

@@ -3,7 +3,7 @@
 //   relations   between signals and parameters, from the model's own equations (relations.h)
 //               ; of a variable that nobody reads and that stands before states, without it (hidden.h)
 //   search      of numbers that satisfy them, everywhere (search.h)
-//   fit         of the model to the readings from there: maximum likelihood (estimate/calibrate.h)
+//   fit         of the model to the readings from there: maximum likelihood (calibrate/calibrate.h)
 //
 // A fit that does not explain the readings is tried again from the next best numbers; what these come to is
 // told. Where a sensor has no noise in the model, it is estimated: first from how readings jump from row to
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "tellegen/estimate/calibrate.h"
+#include "tellegen/calibrate/calibrate.h"
 #include "tellegen/identify/search.h"
 
 namespace tellegen {

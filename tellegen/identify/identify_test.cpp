@@ -5,11 +5,11 @@
 #include <array>
 #include <cmath>
 
-#include "tellegen/estimate/choice.h"
-#include "tellegen/estimate/test_twin.h"
 #include "tellegen/identify/responses.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/records/choice.h"
+#include "tellegen/records/test_twin.h"
 
 namespace tellegen {
 namespace identify_test {

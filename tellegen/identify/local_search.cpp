@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tellegen/estimate/levenberg.h"
+#include "tellegen/calibrate/levenberg.h"
 #include "tellegen/identify/per_unit.h"
 #include "tellegen/identify/smooth.h"
 #include "tellegen/numeric/sparse_ldl.h"

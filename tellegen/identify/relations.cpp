@@ -1,7 +1,7 @@
 #include "tellegen/identify/relations.h"
 
-#include "tellegen/estimate/sensor_slopes.h"
 #include "tellegen/identify/smooth.h"
+#include "tellegen/records/sensor_slopes.h"
 
 namespace tellegen {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "tellegen/estimate/record.h"
 #include "tellegen/model/model.h"
+#include "tellegen/records/record.h"
 #include "tellegen/sensitivity/reduction.h"
 
 namespace tellegen {

@@ -23,7 +23,7 @@ struct Fault {
   Place place;
   std::string code;                  // "T104"; docs/errors.md lists them all
   std::string message;               // one line
-  std::vector<std::string> details;  // why, and what would mend it
+  std::vector<std::string> details;  // why, and what would help
 };
 
 std::string to_text(const Fault& fault);

@@ -37,6 +37,7 @@ void ModelReader::add_constraint(const MechanismPart& part, Mechanism& mechanism
       c.from = mechanism_joint(part, "first", mechanism);
       c.to = mechanism_joint(part, "second", mechanism);
       c.value = part_value(part, "ratio");
+      c.offset = part_value(part, "offset");
       break;
     case Constraint::driver:
       c.from = c.to = mechanism_joint(part, "joint", mechanism);

@@ -1,6 +1,7 @@
 // Components that are parts of a mechanism: what their kinds mean there (multibody/mechanism.h).
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,6 +16,10 @@ struct MechanismRole {
   std::string_view kind;                     // after "multibody."
   std::vector<std::string_view> references;  // keys that name frames, or joints of a gear, stop or driver
   std::vector<std::string_view> optional{};  // keys that may be left out
+  bool refers_by(std::string_view key) const {
+    return std::find(references.begin(), references.end(), key) != references.end() ||
+           std::find(optional.begin(), optional.end(), key) != optional.end();
+  }
 };
 
 // A kind of the folder multibody: its equations come from the mechanism, not from its file.

@@ -135,22 +135,67 @@ bool ModelReader::read_reference(int component, int scope, const Value& entry, c
   if (parts_.empty() || parts_.back().component != component) return false;
   MechanismPart& part = parts_.back();
   const Source at = source(scope);
-  const auto& needed = part.role->references;
-  const auto& optional = part.role->optional;
-  const bool known = std::find(needed.begin(), needed.end(), item.key) != needed.end() ||
-                     std::find(optional.begin(), optional.end(), item.key) != optional.end();
-  if (!known) return false;
+  if (!part.role->refers_by(item.key)) return false;
   const std::string what = fmt::format("'{}' of '{}'", item.key, entry.key);
   if (item.key == "cut") {
     part.cut = at.is(item, Value::Type::boolean, what) && item.number != 0.0;
     return true;
   }
   if (!at.is(item, Value::Type::text, what)) return true;
-  if (item.text == "datum" && !names_joint(item.key))
-    part.references[std::string(item.key)] = "datum";
-  else if (check_name(at, item, item.text, names_joint(item.key) ? "a joint" : "a frame"))
+  if (names_joint(item.key))
     part.references[std::string(item.key)] = scopes_[scope]->prefix + std::string(item.text);
+  else if (item.text == "datum" || check_name(at, item, indexed(item.text).stem, "a frame"))
+    part.references[std::string(item.key)] = frame_named(scope, item.text);
   return true;
+}
+
+// In full; what a port leads to is the frame of whoever uses the file.
+std::string ModelReader::frame_named(int scope, std::string_view name) {
+  if (name == "datum") return "datum";
+  Scope& s = *scopes_[scope];
+  const auto port = s.frame_ports.find(name);
+  if (port == s.frame_ports.end()) return s.prefix + std::string(name);
+  s.port_used[port->first] = true;
+  return port->second;
+}
+
+// Whether a name of the file is one of a frame: a part of a mechanism is there, or a port of a subsystem.
+bool ModelReader::has_frame(const Document& document, const std::filesystem::path& folder,
+                            std::string_view name, int depth) {
+  constexpr int deepest = 32;  // of files that contain themselves, which is reported elsewhere
+  const Value* components = document.root().find("components");
+  if (!components || !components->is_table() || depth > deepest) return false;
+  for (const Value& entry : components->items) {
+    if (!entry.is_table()) continue;
+    const Value *kind = entry.find("kind"), *model = entry.find("model");
+    const MechanismRole* role = kind && kind->is_text() ? role_of(kind->text) : nullptr;
+    const Document* inside = nullptr;
+    if (model && model->is_text())
+      inside = document_of((folder / model->text).lexically_normal(), document.at(*model));
+    const Value* ports = inside ? inside->root().find("ports") : nullptr;
+    for (const Value& item : entry.items) {
+      if (!item.is_text() || item.text != name) continue;
+      if (role && !names_joint(item.key) && role->refers_by(item.key)) return true;
+      const Value* port = ports && ports->is_table() ? ports->find(item.key) : nullptr;
+      if (port && port->is_text() &&
+          has_frame(*inside, (folder / model->text).lexically_normal().parent_path(), port->text, depth + 1))
+        return true;
+    }
+  }
+  return false;
+}
+
+// A port of a subsystem that leads to a frame.
+void ModelReader::join_frame(int scope, int inner, const Value& entry, const Value& item, const Value& port) {
+  const Source at = source(scope);
+  if (!at.is(item, Value::Type::text, fmt::format("port '{}' of '{}'", item.key, entry.key))) return;
+  if (item.text != "datum" && !check_name(at, item, indexed(item.text).stem, "a frame")) return;
+  const std::string frame = frame_named(scope, item.text);
+  const auto [joined_to, fresh] = scopes_[inner]->frame_ports.try_emplace(port.text, frame);
+  if (!fresh && joined_to->second != frame)
+    at.fault(item, "T106",
+             fmt::format("two ports of '{}' lead to its frame '{}' and must be joined to one frame",
+                         entry.key, port.text));
 }
 
 // A list for a parameter that the kind has by components: offset = ["1 m", 0, "L/2"].
@@ -215,6 +260,8 @@ void ModelReader::make_frames() {
         continue;
       }
       frames_[name] = add(name, kind, place);
+      if (const auto [stem, index] = indexed(name); !index.empty())
+        model_.arrays[std::string(stem)].emplace_back(index);
     }
   }
   if (!model_.component_by_name.contains("mechanism")) {

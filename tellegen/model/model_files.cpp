@@ -141,6 +141,10 @@ void ModelReader::read_subsystem(int scope, const Value& entry, const Value& fil
     if (&item == &file_value) continue;
     if (const Value* port = port_of(item.key)) {
       if (!port->is_text()) continue;
+      if (has_frame(*document, file.parent_path(), port->text)) {
+        join_frame(scope, inner, entry, item, *port);
+        continue;
+      }
       const int node = node_named(scope, item, entry.key);
       const auto [joined_to, fresh] = s.ports.try_emplace(port->text, node);
       if (!fresh && joined_to->second != node)
@@ -167,7 +171,8 @@ void ModelReader::read_subsystem(int scope, const Value& entry, const Value& fil
     for (const Value& port : ports->items)
       if (port.is_text() && !entry.find(port.key)) {
         at.fault(entry, "T112", fmt::format("port '{}' of '{}' is not connected", port.key, entry.key),
-                 {fmt::format("add {} = \"node\" to it", port.key)});
+                 {fmt::format("add {} = \"{}\" to it", port.key,
+                              has_frame(*document, file.parent_path(), port.text) ? "frame" : "node")});
         s.ports.try_emplace(port.text, datum_ref);  // keeps the rest going
       }
   open_files_.push_back(fs::weakly_canonical(file));

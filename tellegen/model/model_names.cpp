@@ -35,6 +35,14 @@ ModelReader::Found ModelReader::lookup(int scope, std::string_view name) {
           VariableRef{.what = VariableRef::What::node, .node = port->second, .component = -1, .index = -1};
     return found;
   }
+  if (const auto port = s.frame_ports.find(name.substr(0, dot)); port != s.frame_ports.end()) {
+    const std::string tail(name.substr(dot));
+    if (port->second == "datum")  // at rest, at the origin
+      found.datum = tail.find_first_of("xyz") == tail.size() - 1;
+    else
+      found.variable = find_variable(model_, port->second + tail);
+    return found;
+  }
   found.variable =
       s.prefix.empty() ? find_variable(model_, name) : find_variable(model_, s.prefix + std::string(name));
   return found;

@@ -14,7 +14,8 @@
 
 namespace tellegen {
 
-ModelReader::ModelReader(const ReadOptions& options) : options_(options) {
+ModelReader::ModelReader(const ReadOptions& options, MechanismTrees* trees) : options_(options) {
+  trees_ = trees;
   if (options_.library.empty()) options_.library = library_folder();
   model_.pool = std::make_shared<Pool>();
   model_.domains = read_domains(options_.library);
@@ -386,7 +387,8 @@ void ModelReader::check_ports(int scope) {
     if (port.key == "model" || port.key == "kind" || s.names.contains(port.key))
       at.fault(port, "T106", fmt::format("'{}' is a port and something else", port.key),
                {"who uses this model gives its ports and its parameters side by side, beside 'model'"});
-    const bool inside = s.parent < 0 ? model_.node_by_name.contains(std::string(port.text))
+    const std::string name(port.text);
+    const bool inside = s.parent < 0 ? model_.node_by_name.contains(name) || frames_.contains(name)
                                      : s.port_used.contains(port.text) && s.port_used.at(port.text);
     if (inside) continue;
     std::vector<std::string> nodes;

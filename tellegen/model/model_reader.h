@@ -21,6 +21,7 @@
 #include "tellegen/model/arrays.h"
 #include "tellegen/model/document.h"
 #include "tellegen/model/mechanism_parts.h"
+#include "tellegen/model/mechanism_trees.h"
 #include "tellegen/model/model.h"
 #include "tellegen/model/read.h"
 #include "tellegen/model/reading.h"
@@ -31,7 +32,7 @@ namespace tellegen {
 
 class ModelReader {
  public:
-  explicit ModelReader(const ReadOptions& options);
+  explicit ModelReader(const ReadOptions& options, MechanismTrees* trees = nullptr);
   Model read(std::string_view text, const std::filesystem::path& file);
 
  private:
@@ -70,6 +71,7 @@ class ModelReader {
     std::unordered_map<std::string_view, Named> names{};
     std::vector<std::string_view> order{};              // of names, as in the file
     std::unordered_map<std::string_view, int> ports{};  // exported: inner node to the user's node
+    std::unordered_map<std::string_view, std::string> frame_ports{};  // the same for frames: full names
     std::unordered_map<std::string_view, bool> port_used{};
     std::unordered_map<std::string_view, int> children{};  // subsystems
     std::unordered_map<std::string_view, int> kinds{};
@@ -112,8 +114,17 @@ class ModelReader {
   int begin_part(int scope, const Value& entry, int kind);
   bool read_reference(int component, int scope, const Value& entry, const Value& item);
   bool read_vector(int scope, int component, const Value& item, std::vector<char>& given);
+  std::string frame_named(int scope, std::string_view name);
+  bool has_frame(const Document& document, const std::filesystem::path& folder, std::string_view name,
+                 int depth = 0);
+  void join_frame(int scope, int inner, const Value& entry, const Value& item, const Value& port);
   void make_frames();
   void build_mechanism();
+  std::vector<int> write_parts(const Mechanism& mechanism, const MechanismEquations& f);
+  void write_followers(const Mechanism& mechanism, const MechanismEquations& f, const std::string& summary);
+  void write_sensitivities(const Mechanism& mechanism, const MechanismEquations& f,
+                           const MechanismEquations& system);
+  bool report(const MechanismEquations& f);
   void promote_numbers();
   Mechanism describe_mechanism();
   Expr part_value(const MechanismPart& part, std::string_view name) const;
@@ -168,6 +179,7 @@ class ModelReader {
   void set_value(int component, int parameter, Expr value, bool constant, double number, const Place& place);
   void read_initial(int scope, const Value& table, const std::string& prefix);
   void read_steady(int scope, const Value& entry);
+  void read_equilibrium(const Place& place);
   bool read_such_that(int scope, const Value& entry, const std::string& name, ModelInitial& initial);
   void read_simulation();
   void check_overrides();
@@ -241,7 +253,9 @@ class ModelReader {
   std::vector<MechanismPart> parts_;
   std::unordered_map<std::string, int> frames_;  // their components, by full name; they follow one another
   int first_frame_ = 0;
-  std::unordered_map<std::string, int> mechanism_joints_;  // in Mechanism::joints, by full name
+  MechanismTrees* trees_ = nullptr;
+  std::unordered_map<int, std::vector<KindInitial>> starts_;  // of parts, as their kinds have them
+  std::unordered_map<std::string, int> mechanism_joints_;     // in Mechanism::joints, by full name
 };
 
 }  // namespace tellegen

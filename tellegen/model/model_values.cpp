@@ -328,10 +328,15 @@ void ModelReader::read_steady(int scope, const Value& entry) {
     if (const auto found = model_.component_by_name.find(name); found != model_.component_by_name.end()) {
       const Component& component = model_.components[found->second];
       const Kind& kind = model_.kinds[component.kind];
+      if (kind.name == "multibody.mechanism") return read_equilibrium(at.document.at(item));
       if (kind.steady.empty())
-        at.fault(item, "T132",
-                 fmt::format("'{}' is to begin steady, but its kind '{}' has no [steady]", name, kind.name),
-                 {"name its variables instead: \"" + name + ".x\" = \"steady\""});
+        at.fault(
+            item, "T132",
+            fmt::format("'{}' is to begin steady, but its kind '{}' has no [steady]", name, kind.name),
+            {is_mechanical(kind.name)
+                 ? "it is no joint with a coordinate of its own; steady = \"mechanism\" is the equilibrium "
+                   "of all joints"
+                 : "name its variables instead: \"" + name + ".x\" = \"steady\""});
       else
         model_.steady.push_back({found->second, at.document.at(item)});
       return;
@@ -351,6 +356,19 @@ void ModelReader::read_steady(int scope, const Value& entry) {
   };
   if (entry.is_text()) return one(entry);
   for (const Value& item : entry.items) one(item);
+}
+
+// Every joint that has a state begins where nothing accelerates it.
+void ModelReader::read_equilibrium(const Place& place) {
+  bool any = false;
+  for (const MechanismPart& part : parts_) {
+    if (model_.kinds[model_.components[part.component].kind].steady.empty()) continue;
+    model_.steady.push_back({part.component, place});
+    any = true;
+  }
+  if (!any)
+    faults_.add(place, "T132", "the mechanism is to begin in equilibrium, but has no coordinate of its own",
+                {"drivers decide everything, or what is free turns as a quaternion"});
 }
 
 // `"gen.theta" = { such_that = "der(rotor.w) = 0", near = 0.3 }`

@@ -187,6 +187,145 @@ void set_parameters(Model& model, std::span<const int> parameters, std::span<con
   faults.throw_if_any();
 }
 
+ParameterSetter::ParameterSetter(Model& model, std::vector<int> parameters)
+    : model_(model), parameters_(std::move(parameters)) {
+  const std::vector<ModelParameter>& all = model_.parameters;
+  std::vector<Expr> symbols;
+  ExprMap<int> index;
+  for (const ModelParameter& p : all) {
+    index[p.symbol] = static_cast<int>(symbols.size());
+    symbols.push_back(p.symbol);
+    numbers_.push_back(p.number);
+  }
+  // Whether a formula has a parameter that changes; followers come in the order of their dependence.
+  std::vector<char> seen(all.size(), 0), changes(all.size(), 0);
+  for (const int p : parameters_) seen[p] = changes[p] = 1;
+  std::function<bool(Expr)> follows = [&](Expr formula) {
+    bool any = false;
+    for (const Expr s : symbols_of(std::span(&formula, 1))) {
+      const auto found = index.find(s);
+      if (found == index.end()) continue;
+      const int k = found->second;
+      if (!std::exchange(seen[k], 1) && follows(all[k].value)) {
+        changes[k] = 1;
+        followers_.push_back({-1, k, Evaluator(std::span(&all[k].value, 1), symbols), all[k].value});
+      }
+      any = any || changes[k];
+    }
+    return any;
+  };
+  for (const ModelParameter& p : all) follows(p.symbol);
+  for (std::size_t c = 0; c < model_.components.size(); ++c) {
+    const Component& component = model_.components[c];
+    const std::size_t before = followers_.size();
+    for (std::size_t k = 0; k < component.values.size(); ++k) {
+      const ParameterValue& v = component.values[k];
+      if (v.value && v.constant && !v.table && !v.value.is_number() && follows(v.value))
+        followers_.push_back(
+            {static_cast<int>(c), static_cast<int>(k), Evaluator(std::span(&v.value, 1), symbols), v.value});
+    }
+    if (followers_.size() == before) continue;
+    const Kind& kind = model_.kinds[component.kind];
+    std::vector<Expr> own;
+    for (const KindParameter& p : kind.parameters) own.push_back(model_.pool->symbol(p.name));
+    own_.resize(std::max(own_.size(), own.size()));
+    for (const KindRequirement& r : kind.requirements) {
+      if (!r.condition) continue;
+      bool known = true;
+      for (std::size_t k = 0; k < own.size(); ++k)
+        known = known && (!depends_on(r.condition, own[k]) ||
+                          (component.values[k].value && component.values[k].constant));
+      if (known)
+        requirements_.push_back(
+            {static_cast<int>(c), Evaluator(std::span(&r.condition, 1), own), r.condition});
+    }
+  }
+  old_.resize(followers_.size());
+  if (model_.simulation.stop_formula)
+    stop_ = Evaluator(std::span(&model_.simulation.stop_formula, 1), symbols);
+}
+
+bool ParameterSetter::fits(const Follower& follower, double value) const {
+  if (follower.component < 0) return true;
+  const Component& component = model_.components[follower.component];
+  const KindParameter& p = model_.kinds[component.kind].parameters[follower.index];
+  return std::isfinite(value) && broken_bound(p, value).empty();
+}
+
+void ParameterSetter::set(std::span<const double> values) {
+  bool good = true;
+  for (std::size_t k = 0; k < parameters_.size(); ++k) {
+    numbers_[parameters_[k]] = values[k];
+    good = good && std::isfinite(values[k]);
+  }
+  const auto number_of = [&](const Follower& f) -> double& {
+    return f.component < 0 ? numbers_[f.index] : model_.components[f.component].values[f.index].number;
+  };
+  for (std::size_t k = 0; k < followers_.size(); ++k) {
+    double& number = number_of(followers_[k]);
+    old_[k] = number;
+    followers_[k].formula.run(numbers_, std::span(&number, 1));
+    good = good && fits(followers_[k], number);
+  }
+  for (Requirement& r : requirements_) {
+    const Component& component = model_.components[r.component];
+    double holds = 0.0;
+    for (std::size_t k = 0; k < component.values.size(); ++k) own_[k] = component.values[k].number;
+    r.condition.run(std::span(own_).first(component.values.size()), std::span(&holds, 1));
+    good = good && holds != 0.0;
+  }
+  double stop = 1.0;
+  if (model_.simulation.stop_formula) stop_.run(numbers_, std::span(&stop, 1));
+  if (!good || !(stop > 0.0) || !std::isfinite(stop)) {
+    for (std::size_t k = 0; k < followers_.size(); ++k)
+      if (followers_[k].component >= 0) number_of(followers_[k]) = old_[k];
+    set_parameters(model_, parameters_, values);  // it says why not
+    return;
+  }
+  if (model_.simulation.stop_formula) model_.simulation.stop = stop;
+  for (const int p : parameters_) model_.parameters[p].number = numbers_[p];
+  for (const Follower& f : followers_)
+    if (f.component < 0) model_.parameters[f.index].number = numbers_[f.index];
+}
+
+NumberRows ParameterSetter::write(RowList& list, std::span<const RowValue> values) const {
+  NumberRows rows;
+  ExprMap<RowValue> known;
+  for (const ModelParameter& p : model_.parameters) rows.parameters.push_back(p.number);
+  for (const Component& c : model_.components) {
+    auto& numbers = rows.components.emplace_back();
+    for (const ParameterValue& v : c.values) numbers.push_back(v.number);
+  }
+  for (std::size_t k = 0; k < parameters_.size(); ++k) {
+    rows.parameters[parameters_[k]] = values[k];
+    list.require(RowCheck::finite, values[k]);
+  }
+  for (std::size_t k = 0; k < rows.parameters.size(); ++k)
+    known[model_.parameters[k].symbol] = rows.parameters[k];
+  for (const Follower& f : followers_) {
+    const RowValue value = list.evaluate(std::span(&f.written, 1), known).front();
+    if (f.component < 0) {
+      rows.parameters[f.index] = known[model_.parameters[f.index].symbol] = value;
+      continue;
+    }
+    rows.components[f.component][f.index] = value;
+    list.require(RowCheck::finite, value);
+    const KindParameter& p = model_.kinds[model_.components[f.component].kind].parameters[f.index];
+    if (p.above) list.require(RowCheck::above, value, *p.above);
+    if (p.at_least) list.require(RowCheck::at_least, value, *p.at_least);
+    if (p.below) list.require(RowCheck::above, *p.below, value);
+    if (p.at_most) list.require(RowCheck::at_least, *p.at_most, value);
+  }
+  for (const Requirement& r : requirements_) {
+    const Kind& kind = model_.kinds[model_.components[r.component].kind];
+    ExprMap<RowValue> own;
+    for (std::size_t k = 0; k < kind.parameters.size(); ++k)
+      own[model_.pool->symbol(kind.parameters[k].name)] = rows.components[r.component][k];
+    list.require(RowCheck::nonzero, list.evaluate(std::span(&r.written, 1), own).front());
+  }
+  return rows;
+}
+
 ParameterSlopes::ParameterSlopes(const Model& model, std::span<const int> wrt) {
   const auto count = model.parameters.size();
   slopes_.resize(count);

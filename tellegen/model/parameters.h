@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "tellegen/model/model.h"
+#include "tellegen/symbolic/evaluator.h"
+#include "tellegen/symbolic/row_list.h"
 
 namespace tellegen {
 
@@ -31,6 +33,44 @@ int unknown_of(Model& model, int parameter);
 // Gives parameters new numbers and evaluates anew all that depends on them. Throws ModelError (T124, T125)
 // where a component's bound is broken; the model is then as before.
 void set_parameters(Model& model, std::span<const int> parameters, std::span<const double> values);
+
+// All numbers of a model, in many lanes.
+struct NumberRows {
+  std::vector<RowValue> parameters;
+  std::vector<std::vector<RowValue>> components;  // as Component::values
+};
+
+// The same for the same parameters again and again: what depends on them is looked up once, and nothing is
+// allocated. The model must outlive it; its formulas stay as they were, so nobody else sets its parameters.
+class ParameterSetter {
+ public:
+  ParameterSetter(Model& model, std::vector<int> parameters);
+  void set(std::span<const double> values);  // with the bits of set_parameters(), and its faults
+  // The same as operations of a list, from the parameters' values to all numbers; a requirement stands for a
+  // fault. Not where the end of the run follows from them.
+  NumberRows write(RowList& list, std::span<const RowValue> values) const;
+
+ private:
+  // What follows from the parameters: another one (component -1), or a number of a component.
+  struct Follower {
+    int component, index;
+    Evaluator formula;
+    Expr written;
+  };
+  struct Requirement {
+    int component;
+    Evaluator condition;  // in all numbers of the component
+    Expr written;
+  };
+  bool fits(const Follower& follower, double value) const;
+
+  Model& model_;
+  const std::vector<int> parameters_;
+  std::vector<Follower> followers_;  // after those they follow from
+  std::vector<Requirement> requirements_;
+  Evaluator stop_;
+  std::vector<double> numbers_, own_, old_;
+};
 
 // d(parameter)/d(each of the parameters asked for), where not zero: by index into `wrt`.
 using Slopes = std::map<int, double>;

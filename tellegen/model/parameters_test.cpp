@@ -63,6 +63,37 @@ TEST(Parameters, BrokenBoundLeavesTheModelAsItWas) {
   EXPECT_DOUBLE_EQ(value(model, "r2", "R"), 7.0);
 }
 
+// The short way has the numbers of the long one to the last bit, and its faults.
+TEST(Parameters, ASetterDoesWhatSettingDoes) {
+  Model often = circuit();
+  std::vector<int> parameters;
+  for (const char* name : {"R1", "r2.R", "f.tau_slide"}) parameters.push_back(study_parameter(often, name));
+  ParameterSetter setter(often, parameters);
+  for (const double factor : {1.1, 0.3, -1.0, 1.7}) {
+    const std::array numbers{3.3 * factor, 7.7 * factor, 0.9 * factor};
+    Model once = circuit();
+    for (const char* name : {"R1", "r2.R", "f.tau_slide"}) study_parameter(once, name);
+    const auto codes = [&](auto set) {
+      std::string codes;
+      try {
+        set();
+      } catch (const ModelError& error) {
+        for (const Fault& fault : error.faults()) codes += fault.code + " ";
+      }
+      return codes;
+    };
+    const std::string wanted = codes([&] { set_parameters(once, parameters, numbers); });
+    EXPECT_EQ(codes([&] { setter.set(numbers); }), wanted);
+    EXPECT_EQ(wanted.empty(), factor > 0.0);
+    if (!wanted.empty()) continue;
+    for (std::size_t p = 0; p < once.parameters.size(); ++p)
+      EXPECT_EQ(often.parameters[p].number, once.parameters[p].number);
+    for (std::size_t c = 0; c < once.components.size(); ++c)
+      for (std::size_t k = 0; k < once.components[c].values.size(); ++k)
+        EXPECT_EQ(often.components[c].values[k].number, once.components[c].values[k].number);
+  }
+}
+
 TEST(Parameters, UnknownNamesTheNearest) {
   Model model = circuit();
   try {

@@ -24,4 +24,13 @@ Model read_model_text(std::string_view text, const std::filesystem::path& name, 
   return ModelReader(options).read(text, name);
 }
 
+Model read_model(const std::filesystem::path& file, const ReadOptions& options, MechanismTrees& trees) {
+  return read_model_text(read_text(file, {file.string(), 0}), file, options, trees);
+}
+
+Model read_model_text(std::string_view text, const std::filesystem::path& name, const ReadOptions& options,
+                      MechanismTrees& trees) {
+  return ModelReader(options, &trees).read(text, name);
+}
+
 }  // namespace tellegen

@@ -326,19 +326,24 @@ bool Units::convertible(std::string_view a, std::string_view b) const {
   return from.known && to.known && from.dimension == to.dimension;
 }
 
-double Units::from_si(double value, std::string_view unit) const {
-  const Conversion& c = state_->find(trim(unit));
-  return (value - c.offset) * c.down / c.up;
-}
+double Units::from_si(double value, std::string_view unit) const { return scale(unit).from_si(value); }
 
-double Units::to_si(double value, std::string_view unit) const {
+double Units::to_si(double value, std::string_view unit) const { return scale(unit).to_si(value); }
+
+UnitScale Units::scale(std::string_view unit) const {
   const Conversion& c = state_->find(trim(unit));
-  return value * c.up / c.down + c.offset;
+  return {c.up, c.down, c.offset};
 }
 
 const Units& units() {
   static const Units system;
   return system;
+}
+
+double in_unit(double si, const std::string& unit) { return unit.empty() ? si : units().from_si(si, unit); }
+
+double deviation_in_unit(double si, const std::string& unit) {
+  return unit.empty() ? si : units().from_si(si, unit) - units().from_si(0.0, unit);
 }
 
 }  // namespace tellegen

@@ -21,6 +21,13 @@ struct UnknownUnit : std::invalid_argument {
   std::string unit;
 };
 
+// Between a unit and SI: with the bits of Units::to_si() and from_si().
+struct UnitScale {
+  double up = 1.0, down = 1.0, offset = 0.0;
+  double to_si(double value) const { return value * up / down + offset; }
+  double from_si(double value) const { return (value - offset) * down / up; }
+};
+
 class Units {
  public:
   // Units that are powers of ten of SI's are known without UDUNITS, whose database takes longer to read than
@@ -34,6 +41,7 @@ class Units {
   bool convertible(std::string_view a, std::string_view b) const;
   double from_si(double value, std::string_view unit) const;  // for reporting
   double to_si(double value, std::string_view unit) const;
+  UnitScale scale(std::string_view unit) const;  // for many values
 
  private:
   struct State;
@@ -41,5 +49,9 @@ class Units {
 };
 
 const Units& units();  // one per process, read-only after its first use; safe to share
+
+// A value, and a standard deviation, in a unit; SI where the unit is empty.
+double in_unit(double si, const std::string& unit);
+double deviation_in_unit(double si, const std::string& unit);
 
 }  // namespace tellegen

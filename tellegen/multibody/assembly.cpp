@@ -33,6 +33,7 @@ class Assembler {
     choose_dependent(j, rows);
     if (result_.status != Assembly::Status::closed) return result_;
     hold_independent();
+    if (result_.status == Assembly::Status::closed) look_beside();
     return result_;
   }
 
@@ -177,17 +178,17 @@ class Assembler {
     }
   }
 
-  void hold_independent() {
-    std::vector<double> values = p_.start;
-    for (int k : result_.dependent) values[k] = result_.values[k];
+  // Newton on the dependent coordinates, with their equations at `wanted`; true where all that count are.
+  bool follow(std::vector<double>& values, const Vector& wanted, bool redundant_too) {
     const auto n = static_cast<long>(result_.dependent.size());
     for (int iteration = 0; iteration < 50; ++iteration) {
-      const Vector all = residual(values);
-      if (!all.allFinite()) break;
-      if (all.lpNorm<Eigen::Infinity>() <= closed) {
-        result_.values = values;
-        return;
-      }
+      const Vector all = residual(values) - wanted;
+      if (!all.allFinite()) return false;
+      double most = 0.0;
+      for (long i = 0; i < count(); ++i)
+        if (redundant_too || !result_.redundant[static_cast<std::size_t>(i)])
+          most = std::max(most, std::abs(all[i]));
+      if (most <= closed) return true;
       const Matrix j = slopes(values);
       Matrix a(n, n);
       Vector r(n);
@@ -198,15 +199,56 @@ class Assembler {
                       result_.dependent[static_cast<std::size_t>(k)]);
       }
       const Vector step = solve(a, r);
-      if (!step.allFinite()) break;
+      if (!step.allFinite()) return false;
       const double largest = step.lpNorm<Eigen::Infinity>();
-      if (largest < 1e-15) {
-        result_.values = values;
-        return;
-      }
+      if (largest < 1e-15) return true;
       for (long k = 0; k < n; ++k)
         values[result_.dependent[static_cast<std::size_t>(k)]] -=
             step[k] * (largest > 0.5 ? 0.5 / largest : 1.0);
+    }
+    return false;
+  }
+
+  // What the mechanism is left with must stay closed when it moves: a row that only the start makes redundant
+  // does not. Drivers go on as the independent coordinates do; one that is redundant is a fault of its own.
+  void look_beside() {
+    bool any = false;
+    for (std::size_t i = 0; i < p_.equations.size(); ++i) {
+      if (result_.redundant[i] && p_.last[i]) return;
+      any = any || result_.redundant[i];
+    }
+    if (!any) return;
+    for (const double way : {1e-2, 1e-3}) {
+      std::vector<double> values = result_.values;
+      Vector wanted = Vector::Zero(count());
+      double next = way;
+      const auto move = [&] { return next *= -0.87; };  // none like another
+      for (long i = 0; i < count(); ++i)
+        if (p_.last[static_cast<std::size_t>(i)]) wanted[i] = move();
+      for (std::size_t k = 0; k < values.size(); ++k)
+        if (std::find(result_.dependent.begin(), result_.dependent.end(), static_cast<int>(k)) ==
+            result_.dependent.end())
+          values[k] += move();
+      if (!follow(values, wanted, false)) continue;
+      const Vector open = residual(values) - wanted;
+      const Matrix j = slopes(values);
+      for (long i = 0; i < count(); ++i)
+        if (result_.redundant[static_cast<std::size_t>(i)] && std::abs(open[i]) > 1e-9 &&
+            std::abs(open[i]) > 1e-4 * way * j.row(i).lpNorm<Eigen::Infinity>()) {
+          result_.status = Assembly::Status::singular;
+          result_.worst = static_cast<int>(i);
+          return;
+        }
+      return;
+    }
+  }
+
+  void hold_independent() {
+    std::vector<double> values = p_.start;
+    for (int k : result_.dependent) values[k] = result_.values[k];
+    if (follow(values, Vector::Zero(count()), true)) {
+      result_.values = values;
+      return;
     }
     result_.status = Assembly::Status::start_moved;
     double most = 0.0;

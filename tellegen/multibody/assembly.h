@@ -21,18 +21,19 @@ struct AssemblyProblem {
 };
 
 struct Assembly {
-  enum class Status { closed, open, start_moved, stuck } status = Status::closed;
+  enum class Status { closed, open, start_moved, stuck, singular } status = Status::closed;
   std::vector<double> values;    // of the coordinates
   std::vector<char> redundant;   // per equation
   std::vector<int> dependent;    // coordinates, as many as equations that are not redundant
   std::vector<int> equation_of;  // of each of these: an equation paired with it
-  int worst = -1;                // equation that stays open most, or has lost its coordinate
+  int worst = -1;                // equation that stays open most, has lost its coordinate, or is singular
   double gap = 0.0;
   int moved = -1;  // coordinate that had to leave its start
 };
 
 // Gauss-Newton with damping from the start; then rows and columns by orthogonalisation at the assembled
-// position, and Newton on the dependent coordinates with the others where the start has them.
+// position, and Newton on the dependent coordinates with the others where the start has them. An equation
+// that is redundant there and not beside it says that the start is a change point: `singular`.
 Assembly assemble(const AssemblyProblem& problem);
 
 }  // namespace tellegen

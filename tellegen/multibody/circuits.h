@@ -10,11 +10,17 @@ namespace tellegen {
 
 struct CircuitZero {
   Expr position, velocity, acceleration;
+  Vec3 force{}, moment{};  // on `to` at its origin, for a multiplier of one, along the axes of `from`
 };
 
-// `closing`: the joint that the constraint is, where it is one; `rates` of coordinates and speeds.
+// `closing`: the joint that the constraint is, where it is one, which has turned by nearly `about`; `rates`
+// of coordinates and speeds.
 std::vector<CircuitZero> circuit_equations(const Mechanism& mechanism, const MechanismConstraint& c,
-                                           int closing, std::span<const FrameMotion> frames,
+                                           int closing, Expr about, std::span<const FrameMotion> frames,
                                            const ExprMap<Expr>& rates);
+
+// Of a joint about or along one axis; its angle is within half a turn of `about`. Empty: of other joints.
+ClosingMotion closing_motion(const Mechanism& mechanism, const MechanismJoint& joint, Expr about,
+                             std::span<const FrameMotion> frames);
 
 }  // namespace tellegen

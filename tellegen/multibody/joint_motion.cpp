@@ -166,8 +166,17 @@ std::array<Vec3, 2> across(const Mechanism& mechanism, const Vec3& axis) {
   return {first, cross(axis, first)};
 }
 
+Expr turned_angle(const Mechanism& mechanism, const MechanismJoint& joint, const Mat3& rotation, Expr about) {
+  Pool& pool = *mechanism.pool;
+  const auto [first, second] = across(mechanism, joint.axis);
+  const Vec3 turned = rotation * first;
+  const Expr sine = dot(second, turned), cosine = dot(first, turned);
+  const Expr s = pool.call("sin", {about}), c = pool.call("cos", {about});
+  return about + pool.call("atan2", {sine * c - cosine * s, cosine * c + sine * s});
+}
+
 std::vector<Expr> closure(const Mechanism& mechanism, const MechanismJoint& joint, const Mat3& rotation,
-                          const Vec3& position) {
+                          const Vec3& position, Expr about) {
   Pool& pool = *mechanism.pool;
   const std::array<Vec3, 2> sideways = across(mechanism, joint.axis);
   std::vector<Expr> zeros;
@@ -204,14 +213,12 @@ std::vector<Expr> closure(const Mechanism& mechanism, const MechanismJoint& join
       on_axis();
       same_axis();
       break;
-    case JointKind::screw: {
+    case JointKind::screw:
       on_axis();
       same_axis();
-      const auto& [first, second] = sideways;
-      const Expr angle = pool.call("atan2", {dot(second, rotation * first), dot(first, rotation * first)});
-      zeros.push_back(dot(joint.axis, position) - joint.pitch * angle / (2 * std::numbers::pi));
+      zeros.push_back(dot(joint.axis, position) -
+                      joint.pitch * turned_angle(mechanism, joint, rotation, about) / (2 * std::numbers::pi));
       break;
-    }
     case JointKind::universal:
       same_place(zero_vector(pool));
       zeros.push_back(dot(joint.axis, rotation * joint.second));

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t long_tree = 8;
 // Where shafts drive joints, rotors on them may have no speeds of their own. Then every torque takes part in
 // every acceleration, the recursion is one circle, and what the matrix has as one small block is many names.
-constexpr std::size_t long_driven_tree = 13;
+constexpr std::size_t long_driven_tree = 31;
 
 class MechanismFormulator {
  public:
@@ -57,13 +57,14 @@ class MechanismFormulator {
     out_.faults.push_back({code, std::move(name), std::move(message), std::move(details)});
   }
 
-  // Kruskal: rigid arms, joints that carry efforts, then by the number of coordinates they bring.
+  // Kruskal: rigid arms, joints that the user wants or that carry efforts, then by the number of coordinates
+  // they bring.
   void choose_tree() {
     std::vector<int> order(m_.joints.size());
     std::iota(order.begin(), order.end(), 0);
     const auto rank = [&](int k) {
       const MechanismJoint& j = m_.joints[k];
-      const int stage = j.cut ? 3 : j.kind == JointKind::rigid ? 0 : j.has_effort ? 1 : 2;
+      const int stage = j.wanted ? 1 : j.cut ? 4 : j.kind == JointKind::rigid ? 0 : j.has_effort ? 2 : 3;
       return std::tuple(stage, size_of(j.kind).speeds);
     };
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return rank(a) < rank(b); });
@@ -86,7 +87,12 @@ class MechanismFormulator {
               {"no chain of joints and arms joins it to the datum",
                "add a joint; multibody.free where it is to move freely"});
     for (std::size_t k = 0; k < m_.joints.size(); ++k)
-      if (!out_.in_tree[k] && m_.joints[k].has_effort)
+      if (!out_.in_tree[k] && m_.joints[k].wanted)
+        fault(
+            "T222", m_.joints[k].name,
+            fmt::format("'{}' closes a circuit with the other joints of the chosen tree", m_.joints[k].name),
+            {"leave one of them out"});
+      else if (!out_.in_tree[k] && m_.joints[k].has_effort)
         fault("T192", m_.joints[k].name,
               fmt::format("'{}' closes a circuit of joints, and has a port, a spring, friction or a driver",
                           m_.joints[k].name),
@@ -256,6 +262,10 @@ class MechanismFormulator {
                   m_.joints[l.joint].effort};
     }
     const TreeRecursion recursion = recurse(m_, links, order_);
+    if (recursion.undetermined) {  // the equations of motion stay, and their faults name the joint
+      start_values();
+      return;
+    }
     out_.named.insert(out_.named.end(), recursion.definitions.begin(), recursion.definitions.end());
     std::vector<int> frame_of(m_.joints.size(), 0);
     for (int f : order_)
@@ -265,12 +275,18 @@ class MechanismFormulator {
     start_values();
   }
 
-  // Speeds at rest, accelerations as they follow.
-  void start_values() {
+  ExprMap<double> start_position() const {
     ExprMap<double> at = m_.numbers;
     at[pool_.symbol("t")] = 0.0;
-    for (const MechanismJoint& j : m_.joints) {
+    for (const MechanismJoint& j : m_.joints)
       for (std::size_t i = 0; i < j.q.size(); ++i) at[j.q[i]] = j.start[i];
+    return at;
+  }
+
+  // Speeds at rest, accelerations as they follow.
+  void start_values() {
+    ExprMap<double> at = start_position();
+    for (const MechanismJoint& j : m_.joints) {
       for (Expr u : j.u) at[u] = 0.0;
       for (Expr a : j.a) at[a] = 0.0;
     }
@@ -303,9 +319,7 @@ class MechanismFormulator {
       parent.force = parent.force + force;
       parent.moment = parent.moment + moment + cross(child.position, force);
       const MechanismJoint& joint = m_.joints[child.joint];
-      out_.joint_force[child.joint] = child.reversed ? -child.force : force;
-      out_.joint_moment[child.joint] =
-          child.reversed ? cross(relative_[child.joint].position, child.force) - child.moment : moment;
+      add_to_joint(child, child.force, child.moment);
       for (Expr u : joint.u) {
         Expr sum = zero_;
         for (std::size_t i = 0; i < 3; ++i)
@@ -335,11 +349,47 @@ class MechanismFormulator {
     }
   }
 
+  // By how much `to` of a joint out of the tree has turned about its axis, as far as joints of its circuit
+  // turn about the same: between turns the circuit itself says the rest.
+  Expr turned_along_tree(const MechanismJoint& joint) const {
+    ExprMap<double> at = start_position();
+    const auto direction = [&](int frame, const Vec3& axis) {
+      std::array<double, 3> v;
+      for (std::size_t i = 0; i < 3; ++i) v[i] = evaluate((out_.frames[frame].orientation * axis)[i], at);
+      return v;
+    };
+    const auto own = direction(joint.from, joint.axis);
+    Expr sum = zero_;
+    const auto add_path = [&](int frame, double sign) {
+      for (; local_[frame].joint >= 0; frame = local_[frame].parent) {
+        const MechanismJoint& j = m_.joints[local_[frame].joint];
+        const bool turns = j.kind == JointKind::revolute || j.kind == JointKind::screw ||
+                           j.kind == JointKind::cylindrical || j.kind == JointKind::planar;
+        if (!turns) continue;
+        const auto axis = direction(j.from, j.axis);
+        const double along = own[0] * axis[0] + own[1] * axis[1] + own[2] * axis[2];
+        if (std::abs(along) > 0.99)
+          sum = sum + (std::copysign(1.0, along) * sign * (local_[frame].reversed ? -1 : 1)) * j.q.back();
+      }
+    };
+    add_path(joint.to, 1.0);
+    add_path(joint.from, -1.0);
+    return sum;
+  }
+
+  struct ClosingLoad {
+    std::size_t circuit;
+    Vec3 force, moment;
+  };
+
   void close_circuits() {
     out_.constraints = m_.constraints;
     out_.closing.assign(m_.constraints.size(), -1);
+    out_.closing_motions.resize(m_.joints.size());
     for (std::size_t k = 0; k < m_.joints.size(); ++k) {
       if (out_.in_tree[k]) continue;
+      out_.closing_motions[k] =
+          closing_motion(m_, m_.joints[k], turned_along_tree(m_.joints[k]), out_.frames);
       MechanismConstraint c;
       c.what = MechanismConstraint::What::closure;
       c.name = m_.joints[k].name;
@@ -350,8 +400,12 @@ class MechanismFormulator {
       out_.closing.push_back(static_cast<int>(k));
     }
     if (out_.constraints.empty()) return;
+    std::vector<ClosingLoad> loads;
     for (std::size_t k = 0; k < out_.constraints.size(); ++k) {
-      const auto equations = circuit_equations(m_, out_.constraints[k], out_.closing[k], out_.frames, rates_);
+      const int closing = out_.closing[k];
+      const auto equations =
+          circuit_equations(m_, out_.constraints[k], closing,
+                            closing < 0 ? zero_ : turned_along_tree(m_.joints[closing]), out_.frames, rates_);
       for (std::size_t i = 0; i < equations.size(); ++i) {
         CircuitEquation e;
         e.constraint = static_cast<int>(k);
@@ -362,13 +416,83 @@ class MechanismFormulator {
         e.acceleration = equations[i].acceleration;
         e.redundant = e.position.is_number(0);
         out_.circuits.push_back(e);
+        loads.push_back({out_.circuits.size() - 1, equations[i].force, equations[i].moment});
       }
     }
     if (!divide_coordinates()) return;
+    transmit(loads);
     for (CircuitEquation& e : out_.circuits) {
       if (e.redundant) continue;
       for (CoordinateMotion& c : out_.coordinates)
         c.motion = c.motion - e.multiplier * derivative(e.velocity, c.u);
+    }
+  }
+
+  std::string driven_by(const MechanismConstraint& c) const {
+    return c.what == MechanismConstraint::What::driver ? m_.joints[c.from].name : m_.frames[c.to];
+  }
+
+  // What keeps circuits closed acts on the frames that they join, and through the joints of the tree behind.
+  void transmit(const std::vector<ClosingLoad>& loads) {
+    const Vec3 zero = zero_vector(pool_);
+    std::vector<std::array<Vec3, 2>> taken(m_.frames.size(), {zero, zero});  // force and moment at the origin
+    const auto act = [&](int frame, const Vec3& force, const Vec3& moment) {  // along the datum's axes
+      const Mat3 to_own = transposed(out_.frames[frame].orientation);
+      taken[frame][0] = taken[frame][0] - to_own * force;
+      taken[frame][1] = taken[frame][1] - to_own * moment;
+    };
+    for (const ClosingLoad& load : loads) {
+      const CircuitEquation& e = out_.circuits[load.circuit];
+      if (e.redundant) continue;
+      const MechanismConstraint& c = out_.constraints[e.constraint];
+      const Vec3 force = e.multiplier * load.force, moment = e.multiplier * load.moment;
+      if (const int joint = out_.closing[e.constraint]; joint >= 0) {
+        out_.joint_force[joint] = out_.joint_force[joint] + force;
+        out_.joint_moment[joint] = out_.joint_moment[joint] + moment;
+      }
+      if (c.what == MechanismConstraint::What::gear || c.what == MechanismConstraint::What::driver)
+        continue;  // between joints, and part of what these transmit
+      const FrameMotion &from = out_.frames[c.from], &to = out_.frames[c.to];
+      const Vec3 f = from.orientation * force, m = from.orientation * moment;
+      act(c.to, f, m);
+      act(c.from, -f, -m - cross(to.position - from.position, f));
+    }
+    for (auto f = order_.rbegin(); f != order_.rend(); ++f) {
+      const Local& child = local_[*f];
+      if (child.joint < 0) continue;
+      const auto& [own_force, own_moment] = taken[*f];
+      const Vec3 force = child.rotation * own_force, moment = child.rotation * own_moment;
+      auto& parent = taken[child.parent];
+      parent[0] = parent[0] + force;
+      parent[1] = parent[1] + moment + cross(child.position, force);
+      add_to_joint(child, own_force, own_moment);
+    }
+  }
+
+  // Force and moment that a frame takes through the joint by which it hangs in the tree.
+  void add_to_joint(const Local& child, const Vec3& own_force, const Vec3& own_moment) {
+    Vec3 &force = out_.joint_force[child.joint], &moment = out_.joint_moment[child.joint];
+    const Vec3& r = relative_[child.joint].position;
+    force = force + (child.reversed ? -own_force : child.rotation * own_force);
+    moment = moment + (child.reversed ? cross(r, own_force) - own_moment : child.rotation * own_moment);
+  }
+
+  // What closes it says that axes are in line, and they are so either way.
+  bool is_upside_down(const MechanismJoint& j, const ExprMap<double>& at) const {
+    const Mat3 turned = transposed(out_.frames[j.from].orientation) * out_.frames[j.to].orientation;
+    switch (j.kind) {
+      case JointKind::revolute:
+      case JointKind::cylindrical:
+      case JointKind::screw:
+      case JointKind::planar:
+        return evaluate(dot(j.axis, turned * j.axis), at) < 0.0;
+      case JointKind::rigid:
+      case JointKind::prismatic: {
+        const Mat3 rest = transposed(j.rotation) * turned;
+        return evaluate(rest[0][0] + rest[1][1] + rest[2][2], at) < 0.0;
+      }
+      default:
+        return false;
     }
   }
 
@@ -432,6 +556,26 @@ class MechanismFormulator {
             {"coordinates of a quaternion cannot follow from a circuit: use the kind in 1-2-3 angles"});
       return false;
     }
+    if (a.status == Assembly::Status::singular) {
+      fault("T198", name_of(a.worst),
+            fmt::format("the circuit that '{}' closes starts in a change point (singular configuration)",
+                        name_of(a.worst)),
+            {"its links are in line there, or otherwise so that it could move on in two ways, and what "
+             "keeps it closed is not decided",
+             "give start values (angle0, position0) a little beside this position"});
+      return false;
+    }
+    ExprMap<double> at = p.numbers;
+    for (std::size_t k = 0; k < a.values.size(); ++k) at[p.coordinates[k]] = a.values[k];
+    for (std::size_t k = 0; k < m_.joints.size(); ++k) {
+      const MechanismJoint& j = m_.joints[k];
+      if (out_.in_tree[k] || !is_upside_down(j, at)) continue;
+      fault("T193", j.name,
+            fmt::format("from the given start, the circuit that '{}' closes is closed upside down", j.name),
+            {fmt::format("axes of '{}' and '{}' that are to point in one direction point against each other",
+                         m_.frames[j.from], m_.frames[j.to]),
+             "give start values (angle0, position0) nearer to the assembled position"});
+    }
     for (std::size_t i = 0; i < of.size(); ++i) {
       if (!a.redundant[i]) continue;
       CircuitEquation& e = out_.circuits[of[i]];
@@ -441,7 +585,10 @@ class MechanismFormulator {
               fmt::format("driver '{}' prescribes what other joints and drivers already decide",
                           name_of(static_cast<int>(i))),
               {"remove one of them",
-               "or the mechanism stands in a singular position (toggle): start it in another"});
+               fmt::format(
+                   "or the mechanism stands at a dead point (toggle), where the motion of '{}' does not "
+                   "decide that of the other joints of its circuits: start it in another position",
+                   driven_by(out_.constraints[out_.circuits[of[i]].constraint]))});
     }
     for (std::size_t d = 0; d < a.dependent.size(); ++d) {
       CoordinateMotion& c = out_.coordinates[coordinate[a.dependent[d]]];
@@ -452,8 +599,16 @@ class MechanismFormulator {
     return out_.faults.empty();
   }
 
+  // What the others of the mechanism give to a body: the rate of its kinetic energy and its height's.
+  Expr power_into(const MechanismBody& b, const Vec3& velocity) const {
+    const Local& f = local_[b.frame];
+    const Vec3 at_centre = f.acceleration + cross(f.angular_acceleration, b.centre) +
+                           cross(f.angular, cross(f.angular, b.centre));
+    return b.mass * dot(velocity, at_centre) + dot(f.angular, b.inertia * f.angular_acceleration);
+  }
+
   void energies() {
-    out_.kinetic = out_.potential = out_.power = zero_;
+    out_.kinetic = out_.potential = out_.power = out_.exchanged = zero_;
     for (std::size_t k = 0; k < m_.joints.size(); ++k)
       for (std::size_t i = 0; out_.in_tree[k] && i < m_.joints[k].effort.size(); ++i)
         out_.power = out_.power + m_.joints[k].effort[i] * m_.joints[k].u[i];
@@ -467,6 +622,7 @@ class MechanismFormulator {
     for (const MechanismBody& b : m_.bodies) {
       const Local& f = local_[b.frame];
       const Vec3 v = f.velocity + cross(f.angular, b.centre);
+      if (!is_long_) out_.exchanged = out_.exchanged + pool_.call("abs", {power_into(b, v)});
       out_.kinetic = out_.kinetic + (b.mass * dot(v, v) + dot(f.angular, b.inertia * f.angular)) / 2.0;
       const FrameMotion& w = out_.frames[b.frame];
       out_.potential = out_.potential - b.mass * dot(m_.gravity, w.position + w.orientation * b.centre);

@@ -67,6 +67,7 @@ struct MechanismJoint {
   bool preferred = false;           // something drives it: in the tree, and independent if possible
   bool has_effort = false;          // it must be in the tree
   bool cut = false;                 // the user wants it to close a circuit
+  bool wanted = false;              // the user wants it in the tree
   std::vector<Expr> reactions{};    // symbols of its multipliers, where it closes a circuit
 };
 
@@ -109,6 +110,7 @@ struct MechanismConstraint {
   int from = 0, to = 0;  // frames; of gear and driver: joints, first and second
   Vec3 axis{};
   Expr value{};                     // length, ratio or motion; empty length: that of the design position
+  Expr offset{};                    // of a gear
   std::vector<Expr> multipliers{};  // their symbols, one for each equation
 };
 
@@ -155,6 +157,11 @@ struct CircuitEquation {
   bool redundant = false;
 };
 
+// Coordinates, speeds and accelerations of a joint out of the tree, as its frames have them.
+struct ClosingMotion {
+  std::vector<Expr> q, u, a;
+};
+
 // What a joint has a name for, so that what is written in it stays short.
 struct NamedFormula {
   int joint = 0;
@@ -172,9 +179,11 @@ struct MechanismEquations {
   std::vector<std::pair<Expr, Expr>> quaternion_rates;  // coordinates that are no integrals of a speed
   std::vector<CircuitEquation> circuits;
   std::vector<Vec3> joint_force, joint_moment;  // on `to`, along the axes of `from`
+  std::vector<ClosingMotion> closing_motions;   // per joint
   std::vector<std::array<Expr, 3>> tyres;       // deflection, rate and slip of each
   Expr kinetic, potential;
-  Expr power;  // of everything that acts: the rate of the kinetic energy
+  Expr power;      // of everything that acts: the rate of the kinetic energy
+  Expr exchanged;  // magnitudes of what bodies give one another; zero of long trees, where it would be long
   std::vector<MechanismFault> faults;
 };
 MechanismEquations mechanism_equations(const Mechanism& mechanism);

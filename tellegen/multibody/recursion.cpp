@@ -28,6 +28,7 @@ class TreeRecurser {
     for (int f : order_.subspan(1)) turn(f);
     take_bodies();
     for (std::size_t k = order_.size(); k-- > 1;) articulate(order_[k]);
+    if (result_.undetermined) return std::move(result_);
     result_.accelerations.resize(links_.size());
     for (int f : order_.subspan(1)) accelerate(f);
     keep_needed();
@@ -144,7 +145,12 @@ class TreeRecurser {
       Freedom& s = w.freedoms[n];
       s.inertia = times(w.inertia, s.way);
       for (Expr& e : s.inertia) e = define(f, e);
-      s.inverse = define(f, pow(dot6(s.way, s.inertia), -1.0));
+      const Expr inertia = dot6(s.way, s.inertia);
+      if (inertia.is_number(0)) {
+        result_.undetermined = true;
+        return;
+      }
+      s.inverse = define(f, pow(inertia, -1.0));
       const Expr pull = -dot6(s.way, w.force);
       s.effort = define(f, l.effort.empty() ? pull : l.effort[n] + pull);
       const Expr still = s.effort * s.inverse;

@@ -36,6 +36,7 @@ struct TreeLink {
 struct TreeRecursion {
   std::vector<NamedFormula> definitions;  // each in those before it, coordinates, speeds and accelerations
   std::vector<std::vector<Expr>> accelerations;
+  bool undetermined = false;  // nothing with mass moves along with a joint: it has no such formula
 };
 TreeRecursion recurse(const Mechanism& mechanism, std::span<const TreeLink> links,
                       std::span<const int> order);

@@ -24,8 +24,9 @@ std::string text_after(const std::string& card, const std::string& word) {
     const bool alone = at > 0 && (card[at - 1] == ' ' || card[at - 1] == '\t');
     std::size_t end = at + word.size();
     while (end < card.size() && (card[end] == ' ' || card[end] == '\t')) ++end;
+    // PSpice's `value 2*v(a)` needs no sign.
     if (alone && end < card.size() &&
-        (card[end] == '=' || card[end] == '{' || card[end] == '\'' || card[end] == '('))
+        (std::string_view("={'(").find(card[end]) != std::string_view::npos || word == "value"))
       return card.substr(end + (card[end] == '='));
     at += word.size();
   }

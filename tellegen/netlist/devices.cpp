@@ -8,6 +8,7 @@
 #include "tellegen/model/document.h"
 #include "tellegen/netlist/faults.h"
 #include "tellegen/netlist/numbers.h"
+#include "tellegen/netlist/potentials.h"
 #include "tellegen/netlist/translation.h"
 
 namespace tellegen {
@@ -98,10 +99,40 @@ DeviceKind::Part part_of(const Value& entry, const Source& source, const std::st
 
 }  // namespace
 
-DeviceTable read_devices(const std::filesystem::path& library) {
-  const std::filesystem::path file = library / "spice.toml";
-  const Document document(read_text(file, {file.string(), 0}), file.string());
-  DeviceTable devices;
+DeviceTable::DeviceTable(const std::filesystem::path& library) : file_((library / "spice.toml").string()) {
+  const std::string text = read_text(file_, {file_, 0});
+  Entry* entry = nullptr;
+  int number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    if (line.starts_with('['))
+      if (const std::size_t close = line.find(']'); close != std::string_view::npos) {
+        entry = &entries_[std::string(line.substr(1, close - 1))];
+        entry->line = number;
+      }
+    if (entry) entry->text += line;
+    at = end;
+    ++number;
+  }
+}
+
+std::vector<std::string> DeviceTable::types() const {
+  std::vector<std::string> all;
+  for (const auto& [type, entry] : entries_) all.push_back(type);
+  return all;
+}
+
+const DeviceKind* DeviceTable::find(const std::string& type) const {
+  const auto found = entries_.find(type);
+  if (found == entries_.end()) return nullptr;
+  if (!found->second.device) found->second.device = read(found->second);
+  return &*found->second.device;
+}
+
+DeviceKind DeviceTable::read(const Entry& of) const {
+  const Document document(std::string(static_cast<std::size_t>(of.line), '\n') + of.text, file_);
+  DeviceKind device;
   FaultList faults;
   const Source source{document, faults};
   for (const Value& entry : document.root().items) {
@@ -112,13 +143,13 @@ DeviceTable read_devices(const std::filesystem::path& library) {
                        "aliases", "levels",  "negative",       "flags",    "positional", "values",  "parts",
                        "states",  "neutral", "without_effect", "left_out", "multiplied", "divided"},
                       what);
-    DeviceKind device;
     if (const std::string like = source.text(entry, "like", what); !like.empty()) {
-      if (!devices.contains(like)) {
+      const auto base = entries_.find(like);
+      if (base == entries_.end() || base->second.line >= of.line) {
         source.fault(entry, "T103", fmt::format("there is no '{}' before {}", like, what));
         continue;
       }
-      device = devices.at(like);
+      device = *find(like);
     }
     device.type = entry.key;
     const auto text = [&](std::string_view key, std::string& into) {
@@ -169,10 +200,9 @@ DeviceTable read_devices(const std::filesystem::path& library) {
         std::erase_if(device.values, [&](const KeyValue& b) { return a.name == b.name; });
         device.values.push_back(a);
       }
-    devices[device.type] = std::move(device);
   }
   faults.throw_if_any();
-  return devices;
+  return device;
 }
 
 std::size_t Translation::model_field(const Item& item) const {
@@ -185,19 +215,17 @@ const DeviceKind* Translation::device_of(const Element& element) const {
   if (k >= item.fields.size()) return nullptr;
   const ModelCard* model = element.at->model(item.fields[k].text);
   if (!model) return nullptr;
-  const auto found = devices_.find(model->type);
-  if (found == devices_.end() || found->second.letter != element.letter()) return nullptr;
+  const DeviceKind* device = devices_.find(model->type);
+  if (!device || device->letter != element.letter()) return nullptr;
   for (const KeyValue& a : model->values)
-    if (const auto other = found->second.negative.find(a.name);
-        other != found->second.negative.end() &&
+    if (const auto other = device->negative.find(a.name);
+        other != device->negative.end() &&
         names_.number(names_.constant(a.text, *element.at, model->place), model->place) < 0.0)
-      return &devices_.at(other->second);
+      return devices_.find(other->second);
   const std::string level = level_of(*model, *element.at);
-  const auto other = found->second.levels.find(level);
-  if (level == "1" || (other != found->second.levels.end() && other->second == model->type))
-    return &found->second;
-  const auto entry = other == found->second.levels.end() ? devices_.end() : devices_.find(other->second);
-  return entry == devices_.end() ? nullptr : &entry->second;
+  const auto other = device->levels.find(level);
+  if (level == "1" || (other != device->levels.end() && other->second == model->type)) return device;
+  return other == device->levels.end() ? nullptr : devices_.find(other->second);
 }
 
 // `level=` of a model; "1" where there is none.
@@ -212,20 +240,21 @@ std::string Translation::level_of(const ModelCard& model, const Instance& at) co
 // Why there is no device for the model: a type of other elements, or one that is not supported, by its name.
 void Translation::no_device(const Item& item, const ModelCard& model) const {
   const std::string& name = item.element.name;
-  const auto found = devices_.find(model.type);
+  const DeviceKind* device = devices_.find(model.type);
   std::vector<std::string> types;
-  for (const auto& [type, kind] : devices_)
-    if (kind.letter == item.element.letter() && type.find('-') == std::string::npos) types.push_back(type);
-  if (found == devices_.end() || found->second.letter != item.element.letter())
+  for (const std::string& type : devices_.types())
+    if (devices_.find(type)->letter == item.element.letter() && type.find('-') == std::string::npos)
+      types.push_back(type);
+  if (!device || device->letter != item.element.letter())
     fault(item, "T503",
           fmt::format("the model '{}' of '{}' is of type '{}', which is not supported", model.name, name,
                       model.type),
           {fmt::format("'{}' takes one of: {}", name, joined(types))});
   const std::string level = level_of(model, *item.element.at);
-  const auto known = found->second.levels.find(level);
+  const auto known = device->levels.find(level);
   fault(item, "T503",
         fmt::format("the model '{}' of '{}' is {}, which is not supported", model.name, name,
-                    known == found->second.levels.end()
+                    known == device->levels.end()
                         ? fmt::format("a {} of level {}", model.type, level)
                         : fmt::format("{} ({} of level {})", known->second, model.type, level)));
 }
@@ -234,6 +263,11 @@ void Translation::device(const Item& item) {
   const Element& element = item.element;
   const std::size_t at = model_field(item);
   if (at >= item.fields.size()) fault(item, "T502", fmt::format("'{}' has no model", element.name));
+  if (element.letter() == 's' && item.fields[at].type == Field::Type::equals && item.fields[4].is("control"))
+    fault(item, "T500",
+          fmt::format("'{}' is a switch that an expression controls (Xyce), which is not supported",
+                      element.name),
+          {"a B source of the expression, and its node as control, are"});
   const ModelCard* model = element.at->model(item.fields[at].text);
   if (!model) {
     std::vector<std::string> known;
@@ -283,6 +317,20 @@ void Translation::device(const Item& item) {
                    fields.begin() + static_cast<std::ptrdiff_t>(end));
       break;
     }
+  for (std::size_t k = 0; k < fields.size();) {  // wherever they stand, also behind name=value
+    const bool named = k + 1 < fields.size() && fields[k + 1].type == Field::Type::equals;
+    if ((!fields[k].is("on") && !fields[k].is("off")) || named) {
+      ++k;
+      continue;
+    }
+    if (device->names.contains("on"))
+      give("on", fields[k].is("on") ? "1" : "0", item.place(), true);
+    else
+      note_once(item.place(), fmt::format("'{}' has no effect: the operating point is found without it; of "
+                                          "several, .ic says which",
+                                          fields[k].text));
+    fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(k));
+  }
   Formula many = parallel(*element.at);  // m= of an element, and of the subcircuits around it
   for (const KeyValue& a : take_assignments(fields)) {
     if (a.name == "m" && !device->multiplied.empty())
@@ -292,10 +340,6 @@ void Translation::device(const Item& item) {
   }
   std::size_t position = 0;
   for (const Field& field : fields) {
-    if (field.is("on") || field.is("off")) {
-      if (device->names.contains("on")) give("on", field.is("on") ? "1" : "0", item.place(), true);
-      continue;
-    }
     if (!field.is_value() || position >= device->positional.size())
       fault(item, "T502", fmt::format("'{}' of '{}' makes no sense here", field.text, element.name));
     give(device->positional[position++], field.text, item.place(), true);
@@ -353,9 +397,11 @@ void Translation::device(const Item& item) {
     fault(item, "T502",
           fmt::format("'{}' has {} nodes, and the model '{}' needs {}: {}", element.name, count, model->name,
                       device->ports.size(), fmt::join(device->ports, ", ")));
-  std::map<std::string, double> potentials;  // of terminals at the start, as .ic says
+  std::map<std::string, double> potentials, settled;  // of terminals at the start: as .ic says; decided
   const auto connect = [&](const std::string& port) {
     potentials[port] = next <= count ? node_start(item, next) : 0.0;
+    const std::string at = next <= count ? element.at->node(item.fields[next].text) : "0";
+    if (const auto known = settled_.find(at); known != settled_.end()) settled[port] = known->second;
     nodes[port] = next <= count ? node(item, next++) : "datum";
   };
   for (const std::string& port : device->ports) connect(port);
@@ -373,17 +419,36 @@ void Translation::device(const Item& item) {
   for (const std::string& port : device->optional) connect(port);
   if (next <= count)
     fault(item, "T502", fmt::format("'{}' of the model '{}' has too many nodes", element.name, model->name));
-  // With uic a junction begins with the voltage between its terminals, unless it is told otherwise; behind a
-  // node of the device's own, at zero.
-  const auto between = [&](std::string_view from, std::string_view to) {
-    const auto potential = [&](std::string_view port) {
-      if (port.starts_with("outer ")) port.remove_prefix(6);
-      return potentials.find(std::string(port));
-    };
-    const auto a = potential(from), b = potential(to);
-    return a == potentials.end() || b == potentials.end() ? 0.0 : a->second - b->second;
-  };
   const std::map<std::string, std::string> outer = nodes;
+  // With uic a junction begins with the voltage that .ic gives its terminals; at zero behind a node of the
+  // device's own. Where potentials are decided, by sources, capacitors or junctions before it, it has no say.
+  Potentials decided;
+  decided.index("datum");
+  for (const auto& [port, value] : settled)
+    decided.fix(decided.index(outer.at(port)), decided.index("datum"), value);
+  const auto between = [&](std::string_view from, std::string_view to) {
+    const auto bare = [](std::string_view port) {
+      if (port.starts_with("outer ")) port.remove_prefix(6);
+      return std::string(port);
+    };
+    const auto a = potentials.find(bare(from)), b = potentials.find(bare(to));
+    const bool known = a != potentials.end() && b != potentials.end();
+    const double given = known ? a->second - b->second : 0.0;
+    if (element.letter() == 'm' && known) {
+      // Gates conduct nothing: where one terminal is free, the others' capacitances must not contradict each
+      // other.
+      const auto p = settled.find(a->first), q = settled.find(b->first);
+      return (p != settled.end() ? p->second : a->second) - (q != settled.end() ? q->second : b->second);
+    }
+    const auto at = [&](std::string_view port) {
+      return decided.index(port.starts_with("outer ") ? outer.at(bare(port)) : nodes.at(std::string(port)));
+    };
+    const std::size_t i = at(from), j = at(to);
+    const auto p = decided.of(i), q = decided.of(j);
+    if (p.root == q.root) return p.above - q.above;
+    decided.fix(i, j, given);
+    return given;
+  };
   for (const DeviceKind::Part& part : device->parts) {
     if (!part.when.empty() ? number(part.when) == 0.0 : !asked_for(part.values[0].text, *device, given))
       continue;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,9 +41,24 @@ struct DeviceKind {
   std::vector<State> states;
 };
 
-using DeviceTable = std::map<std::string, DeviceKind>;
+// An entry is read when it is first asked for: most netlists use two or three. Throws ModelError where the
+// file is missing or what is asked for is wrong.
+class DeviceTable {
+ public:
+  explicit DeviceTable(const std::filesystem::path& library);
+  const DeviceKind* find(const std::string& type) const;  // null: there is none
+  std::vector<std::string> types() const;
 
-// Throws ModelError where the file is missing or wrong.
-DeviceTable read_devices(const std::filesystem::path& library);
+ private:
+  struct Entry {
+    std::string text;  // of the file from its [type] on
+    int line = 0;      // of that
+    std::optional<DeviceKind> device{};
+  };
+  DeviceKind read(const Entry& entry) const;
+
+  std::string file_;
+  mutable std::map<std::string, Entry> entries_;
+};
 
 }  // namespace tellegen

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tellegen/netlist/faults.h"
 #include "tellegen/netlist/numbers.h"
@@ -23,6 +24,8 @@ constexpr std::string_view packages[] = {
     "timeint",     "device",  "nonlin",     "nonlin-tran", "linsol",    "output",   "parser",    "restart",
     "sensitivity", "measure", "dist",       "loca",        "hbint",     "hb",       "linsol-hb", "sampling",
     "samples",     "fft",     "diagnostic", "topology",    "nonlin-hb", "linsol-ac"};
+
+constexpr double most_rows = 1e5;
 
 }  // namespace
 
@@ -70,7 +73,7 @@ void Translation::read_directive(const Card& card) {
                        ".options .global .end"});
 }
 
-// Where no card asks for an analysis, the first `tran` of a .control block does.
+// Where no card asks for a transient analysis, the first `tran` of a .control block does.
 void Translation::read_control() {
   std::vector<std::string> changes;
   for (const Card& card : cards_.control) {
@@ -132,8 +135,16 @@ void Translation::read_tran(const Card& card, const std::vector<Field>& fields) 
          fmt::format("the step of .tran is {}: rows every {:g} s, a 500th of the end", why, times[0]));
   }
   run_.place = card.place;
-  run_.step = times[0];
+  run_.step = run_.sample = times[0];
   run_.stop = times[1];
+  if (const double rows = times[1] / times[0] * (1 - 1e-9); rows > most_rows) {
+    // For other programs it only bounds the step.
+    run_.sample = times[0] * std::ceil(rows / most_rows);
+    note(card.place,
+         fmt::format("the step of .tran would make {:.3g} rows: there is one every {:g} s; --sample "
+                     "'{:g} s' gives all of them",
+                     rows, *run_.sample, times[0]));
+  }
   if (times.size() > 2 && times[2] > 0.0) {
     run_.start = times[2];
     note(card.place, "the start of .tran is that of measures; rows begin at 0");
@@ -156,7 +167,7 @@ void Translation::read_options(const Card& card) {
   const bool package = !given.empty() && given[0].text.empty() && is_one_of(given[0].name, packages);
   const std::string of = package ? given[0].name : "";
   if (package) given.erase(given.begin());
-  const bool ours = of.empty() || of == "timeint" || of == "device";
+  const bool ours = of.empty() || of == "timeint" || of == "device" || of == "parser";
   for (const KeyValue& a : given) {
     const auto value = [&] {
       return names_.number(names_.constant(a.text, flat_.instances[0], card.place), card.place);
@@ -205,6 +216,11 @@ void Translation::read_condition(const Element& condition) {
     const Formula place = names_.formula("v(" + fields[k + 2].text + ")", *condition.at, card.place);
     const Formula value = names_.constant(fields[k + 5].text, *condition.at, card.place);
     if (place.text == "0") continue;
+    if (!run_.uic && source_nodes_.contains(condition.at->node(fields[k + 2].text))) {
+      note_once(card.place, fmt::format("'{}' of {} has no effect: a source decides it", fields[k + 2].text,
+                                        fields[0].text));
+      continue;
+    }
     if (run_.uic) {
       starts_[condition.at->node(fields[k + 2].text)] = names_.number(value, card.place);
     } else {
@@ -219,7 +235,7 @@ void Translation::write_simulation(TomlText& to) const {
     to.add(fmt::format("stop = {}", number_text(*run_.stop)), run_.place);
     to.add(fmt::format("step = {}", number_text(std::min(run_.longest_step.value_or(usual), usual))),
            run_.place);
-    to.add(fmt::format("sample = {}", number_text(*run_.step)), run_.place);
+    to.add(fmt::format("sample = {}", number_text(*run_.sample)), run_.place);
   }
   to.add("method = \"adaptive\"", run_.place);
   if (run_.tolerance) to.add(fmt::format("tolerance = {}", number_text(*run_.tolerance)), run_.place);

@@ -103,8 +103,8 @@ const std::map<std::string, Entry, std::less<>>& function_table() {
       {"hypot", {2, 2, "hypot"}},
       {"if", {3, 3, "if"}},
       {"ternary_fcn", {3, 3, "if"}},
-      {"min", {2, -1, "min"}},
-      {"max", {2, -1, "max"}},
+      {"min", {1, -1, "min"}},
+      {"max", {1, -1, "max"}},
       {"pow", {2, 2, nullptr, [](const Arguments& a) { return raise(a[0], a[1], true); }}},
       {"pwr",
        {2, 2, nullptr,
@@ -136,6 +136,11 @@ const std::map<std::string, Entry, std::less<>>& function_table() {
         [](const Arguments& a) {
           return call("min", {call("max", {a[0], a[1]}), a[2]});
         }}},
+      // Random numbers of SPICE: their mean (convert() says so).
+      {"agauss", {2, 3, nullptr, [](const Arguments& a) { return a[0]; }}},
+      {"gauss", {2, 3, nullptr, [](const Arguments& a) { return a[0]; }}},
+      {"aunif", {2, 2, nullptr, [](const Arguments& a) { return a[0]; }}},
+      {"unif", {2, 2, nullptr, [](const Arguments& a) { return a[0]; }}},
       {"eq0",
        {1, 1, nullptr, [](const Arguments& a) { return infix(a[0], " == ", zero(), Formula::comparison); }}},
       {"ne0",
@@ -378,6 +383,7 @@ class Translator {
     if (count < entry->second.least || (entry->second.most >= 0 && count > entry->second.most))
       throw ExpressionError(
           "T505", fmt::format("'{}' does not take {} argument{}", name, count, count == 1 ? "" : "s"));
+    if (count == 1 && entry->second.most < 0) return arguments[0];  // max(x)
     if (entry->second.same) return call(entry->second.same, arguments);
     if (entry->second.make) return entry->second.make(arguments);
     std::vector<std::pair<Formula, Formula>> points;

@@ -40,6 +40,11 @@ std::string code_of(const std::string& text) {
   }
 }
 
+TEST(NetlistExpressions, TheLargestOfOneIsItself) {
+  EXPECT_EQ(said("max(r*2)"), "r*2");
+  EXPECT_EQ(said("3*min(s)"), "3*(a + b)");
+}
+
 TEST(Expressions, KeepTheirPrecedence) {
   EXPECT_EQ(said("1+2*3-4/5"), "1 + 2*3 - 4/5");
   EXPECT_EQ(said("(1+2)*3"), "(1 + 2)*3");

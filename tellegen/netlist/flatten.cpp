@@ -57,7 +57,8 @@ class Flattener {
       const std::string name = card.text.substr(0, card.text.find_first_of(" \t(,="));
       Element element{&card, &at, at.prefix + name};
       try {
-        if (!names_.insert(element.name).second)
+        const bool other = !names_.insert(element.name).second;
+        if (other && element.letter() != 'y')  // Xyce's: `yadc one ...`, `yadc two ...`
           throw netlist_fault(card.place, "T509", fmt::format("there are two elements '{}'", element.name));
         if (element.letter() == 'x')
           expand(element);
@@ -123,7 +124,8 @@ class Flattener {
     inner.prefix = element.name + ".";
     inner.global = &flat_.global;
     for (std::size_t k = 0; k < circuit->ports.size(); ++k)
-      inner.nodes[circuit->ports[k]] = element.at->node(fields[k + 1].text);
+      inner.nodes.emplace(circuit->ports[k],
+                          element.at->node(fields[k + 1].text));  // of two the first counts
     for (const KeyValue& a : given) {
       const bool known = circuit->defaults.contains(a.name) || circuit->parameters.contains(a.name);
       if (!known && a.name == "m") {

@@ -66,7 +66,11 @@ std::string_view without_comment(std::string_view line) {
     }
     if (c == '"' || c == '\'') quote = c;
     const bool alone = k == 0 || is_space(line[k - 1]) || line[k - 1] == ',';
-    if (c == ';' || (c == '$' && alone) || (c == '/' && line.substr(k).starts_with("//")))
+    // PSpice's nodes: $G_VCC, $N_0001; variables of .control: $&step
+    const bool name =
+        k + 2 < line.size() &&
+        (line[k + 1] == '&' || (line[k + 2] == '_' && std::isalpha(static_cast<unsigned char>(line[k + 1]))));
+    if (c == ';' || (c == '$' && alone && !name) || (c == '/' && line.substr(k).starts_with("//")))
       return line.substr(0, k);
   }
   return line;
@@ -103,7 +107,8 @@ class Reader {
     const std::string name = file.string();
     const bool wanted_section = !section.empty();
     bool inside = !wanted_section, control = false, found = false;
-    std::string skipping;  // a section that was not asked for
+    bool ended = false, unread = false;  // behind .end; what is no command stands there
+    std::string skipping;                // a section that was not asked for
     int line = 0;
     bool open = false;  // the last card may be continued
     std::string raw;    // of the last card, in its own case
@@ -112,7 +117,7 @@ class Reader {
       if (open) card(raw_place, raw, file);
       open = false;
     };
-    while (!text.empty() && !ended_) {
+    while (!text.empty()) {
       const auto end = text.find('\n');
       std::string_view all = text.substr(0, end);
       text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
@@ -129,7 +134,7 @@ class Reader {
       if (content.empty()) continue;
       // A parenthesis that closes what the line before has opened goes on with it too.
       if (content.starts_with('+') || (content.starts_with(')') && open)) {
-        if (!inside || !skipping.empty()) continue;
+        if (!inside || !skipping.empty() || (ended && !control)) continue;
         if (control) {
           if (!cards.control.empty())
             cards.control.back().text += " " + lower_case(trimmed(content.substr(1)));
@@ -155,6 +160,10 @@ class Reader {
           cards.notes.push_back({place, ".control block passed over: its commands are for ngspice"});
         continue;
       }
+      if (ended) {
+        unread = unread || word != ".end";
+        continue;
+      }
       if (word == ".endl") {
         if (wanted_section) inside = false;
         skipping.clear();
@@ -175,7 +184,8 @@ class Reader {
       }
       if (!inside || !skipping.empty()) continue;
       if (word == ".end") {  // of an included file it has no effect
-        ended_ = titled;
+        ended = titled && has_elements();
+        if (titled && !ended) cards.notes.push_back({place, ".end before the first element has no effect"});
         continue;
       }
       raw = content;
@@ -183,15 +193,19 @@ class Reader {
       open = true;
     }
     finish();
-    if (ended_ && titled && has_lines(text))
-      cards.notes.push_back({{name, line}, "what stands behind .end is not read"});
-    if (control) throw netlist_fault({name, line}, "T502", "the .control block does not end");
+    if (unread) cards.notes.push_back({{name, line}, "what stands behind .end is not read"});
+    if (control && !ended) throw netlist_fault({name, line}, "T502", "the .control block does not end");
     if (wanted_section && !found)
       throw netlist_fault({name, 0}, "T502", fmt::format("the library has no section '{}'", section),
                           {fmt::format("it would begin with '.lib {}' and end with '.endl'", section)});
   }
 
  private:
+  bool has_elements() const {
+    return std::any_of(cards.cards.begin(), cards.cards.end(),
+                       [](const Card& card) { return !card.text.starts_with('.'); });
+  }
+
   static void check_characters(const Place& place, std::string_view text) {
     const auto control = [](unsigned char c) {
       return (c < 0x20 && c != '\t' && c != '\f' && c != '\v' && c != '\r') || c == 0x7f;
@@ -199,16 +213,6 @@ class Reader {
     if (std::any_of(text.begin(), text.end(), control))
       throw netlist_fault(place, "T502", "the line has a character that is not text",
                           {"is this a netlist, and not a binary file?"});
-  }
-
-  static bool has_lines(std::string_view text) {
-    while (!text.empty()) {
-      const auto end = text.find('\n');
-      const std::string_view whole = trimmed(text.substr(0, end));
-      if (!whole.empty() && !whole.starts_with('*')) return true;
-      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    }
-    return false;
   }
 
   // From the file that names it, or from that of the netlist; Windows' separators are as good.
@@ -274,7 +278,6 @@ class Reader {
 
   fs::path top_;
   std::vector<std::string> stack_;
-  bool ended_ = false;
 };
 
 }  // namespace

@@ -111,6 +111,22 @@ TEST(Lines, WhatIsNotReadIsNoted) {
   EXPECT_EQ(cards.notes[1].text, "what stands behind .end is not read");
 }
 
+TEST(Lines, AnEndBeforeTheFirstElementIsNone) {
+  const Cards cards = read_cards_text("t\n.tran 1u 1m\n.end\nR1 a 0 1\n.end\nR2 a 0 2\n", "a.cir");
+  EXPECT_EQ(texts(cards), ".tran 1u 1m|r1 a 0 1|");
+  EXPECT_EQ(cards.notes.size(), 2u);
+}
+
+TEST(Lines, AControlBlockBehindTheEndIsRead) {
+  const Cards cards =
+      read_cards_text("t\nR1 a 0 1\n.end\n* more\n.control\ntran 1u 1m\n+ uic\n.endc\n.end\n", "a.cir");
+  EXPECT_EQ(texts(cards), "r1 a 0 1|");
+  ASSERT_EQ(cards.control.size(), 1u);
+  EXPECT_EQ(cards.control[0].text, "tran 1u 1m uic");
+  ASSERT_EQ(cards.notes.size(), 1u);
+  EXPECT_NE(cards.notes[0].text.find(".control"), std::string::npos);
+}
+
 TEST(Lines, AClosingParenthesisGoesOnWithItsLine) {
   EXPECT_EQ(read("t\n.model d d(\n+ is=1\n)\nR1 a 0 1"), ".model d d( is=1 )|r1 a 0 1|");
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tellegen/netlist/faults.h"
+#include "tellegen/netlist/numbers.h"
 #include "tellegen/netlist/phrases.h"
 #include "tellegen/netlist/translation.h"
 #include "tellegen/symbolic/parse.h"
@@ -72,8 +73,14 @@ std::string Translation::measured_number(const std::string& text, const Place& p
 // From the part that begins with trig, targ or when to the next such: taken off the parts.
 MeasurePoint Translation::measured_point(std::vector<Phrase>& parts, const Place& place) {
   MeasurePoint point;
-  const Phrase head = parts.front();
+  Phrase head = parts.front();
   parts.erase(parts.begin());
+  // Xyce's `trig v(1) 0.1`, without val=
+  if (const auto gap = head.left.rfind(' ');
+      head.right.empty() && gap != std::string::npos && read_number(head.left.substr(gap + 1))) {
+    head.right = head.left.substr(gap + 1);
+    head.left.resize(gap);
+  }
   std::string level = head.right;
   bool edge = false;
   const auto is_own = [&](const Phrase& p) {
@@ -157,6 +164,12 @@ void Translation::read_measure(const Card& card) {
     if (is_one_of(part.keyword, options_of_other_programs))
       return note(place, fmt::format("the measure '{}' is not taken: '{}' is not supported", spec.name,
                                      part.keyword));
+  std::erase_if(parts, [&](const Phrase& part) {
+    const bool goal = is_one_of(part.keyword, goals);
+    if (goal) note(place, fmt::format("'{}' of the measure '{}' has no effect", part.keyword, spec.name));
+    return goal;
+  });
+  if (parts.empty()) throw netlist_fault(place, "T502", ".measure is not complete", {std::string(form)});
   const Phrase head = parts[0];
   const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
                                  [&](const auto& k) { return k.first == head.keyword; });
@@ -192,6 +205,9 @@ void Translation::read_measure(const Card& card) {
     spec.second = measured_point(parts, place);
   } else if (head.keyword == "param") {
     spec.what = What::formula;
+    if (!head.value().empty() && names_.formula(head.value(), flat_.instances[0], place).varies)
+      return note(place, fmt::format("the measure '{}' is not taken: '{}' is a signal, and not of measures",
+                                     spec.name, head.value()));
     spec.formula = measured_number(head.value(), place);
     parts.erase(parts.begin());
   } else {
@@ -206,8 +222,6 @@ void Translation::read_measure(const Card& card) {
       spec.from = spec.from.empty() ? begin : fmt::format("max({}, {})", spec.from, begin);
     } else if (span && part.keyword == "to") {
       spec.to = measured_number(part.value(), place);
-    } else if (is_one_of(part.keyword, goals)) {
-      note(place, fmt::format("'{}' of the measure '{}' has no effect", part.keyword, spec.name));
     } else {
       throw netlist_fault(place, "T502", fmt::format("'{}' makes no sense here in a measure", part.keyword),
                           {std::string(form)});

@@ -113,6 +113,8 @@ TEST(measures, options_that_only_xyce_has_are_notes) {
                 .measures.size(),
             1u);
   EXPECT_EQ(measure_of(".meas tran x when v(in)=1 rise=-1\n").first->count, 0);
+  EXPECT_EQ(measure_of(".meas tran x when v(in)=1 minval=0.1 rise=2\n").first->count, 2);
+  EXPECT_TRUE(analyses_of(".meas tran x param='v(in)+1'\n").measures.empty());  // a note
 }
 
 TEST(measures, commands_of_control_blocks_are_read_and_never_a_fault) {

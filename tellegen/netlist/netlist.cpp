@@ -94,7 +94,7 @@ ConvertedNetlist convert_netlist_text(std::string_view text, const fs::path& nam
   Cards cards = read_cards_text(text, name);
   const auto circuit = sort_cards(cards);
   const auto flat = flatten(*circuit, most_elements, cards.missing);
-  const DeviceTable devices = read_devices(options.library);
+  const DeviceTable devices(options.library);
   return Translation(cards, *flat, devices, options.overrides).convert();
 }
 

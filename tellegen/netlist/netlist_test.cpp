@@ -182,6 +182,8 @@ TEST(Netlist, TranGivesTheTimes) {
 
 TEST(Netlist, WhatIsNotSupportedIsAFaultWithItsLine) {
   EXPECT_EQ(faults_of("R1 a 0 1\nU1 a b c jm\nZ1 a 0 b jm\n"), "T500:3 T500:4");
+  EXPECT_EQ(faults_of("R1 a 0 1\nYadc one a 0 m\nYadc two a 0 m\n"), "T500:3 T500:4");
+  EXPECT_EQ(faults_of("R1 a 0 1\nS1 a 0 m control={v(a)}\n.model m sw\n"), "T500:3");
   EXPECT_EQ(faults_of("R1 a 0 1\n.foo x"), "T501:3");
   EXPECT_EQ(faults_of("R1 a 0 1\nR2 a\nV1 a"), "T502:3 T502:4");
   EXPECT_EQ(faults_of("R1 a 0\nC1 a 0 1u 2u\nR2 a 0 1 x=3"), "T502:2 T502:3 T502:4");
@@ -246,13 +248,18 @@ TEST(Netlist, LinesBecomeTransmissionLines) {
 
 // SPICE 2, DOS and PSpice.
 TEST(Netlist, OldFormsAreRead) {
+  EXPECT_EQ(component("V1 a 0 dc(5)\nR1 a 0 1\n", "v1"), component("V1 a 0 dc 5\nR1 a 0 1\n", "v1"));
+  EXPECT_EQ(component("V1 a 0 1\nE1 b 0 VALUE 2*V(a,0)\nR1 b 0 1\n", "e1"),
+            component("V1 a 0 1\nE1 b 0 VALUE={2*V(a,0)}\nR1 b 0 1\n", "e1"));
   const std::string q = "V1 a 0 1\nQ1 a a 0 qm\n";
   EXPECT_EQ(component(q + ".model qm npn bf 20 rb 100 tf .1ns\n", "q1"),
             component(q + ".model qm npn(bf=20 rb=100 tf=.1ns)\n", "q1"));
   EXPECT_EQ(faults_of("V1 a 0 1\nR1 a 0 1\n.model broken\n.nodeset v(nowhere)=1\n\x1a"), "none");
   const std::string m = "V1 a 0 1\n.model mm nmos(vto=1)\nM1 a a 0 0 mm l=2u w=10u ad=3p\n";
-  const std::string scaled = component(m + ".options scale=2\n", "m1");
-  EXPECT_NE(scaled.find("W = 2e-05, L = 4e-06"), std::string::npos) << scaled;
+  for (const char* options : {".options scale=2\n", ".options parser scale=2\n"}) {  // the second is Xyce's
+    const std::string scaled = component(m + options, "m1");
+    EXPECT_NE(scaled.find("W = 2e-05, L = 4e-06"), std::string::npos) << scaled;
+  }
 }
 
 TEST(Netlist, MOfAnElementIsHowManyInParallelMOfAModelIsTheGradingCoefficient) {
@@ -315,6 +322,7 @@ TEST(Netlist, TheTranOfAControlBlockIsTheRunWhereNothingElseAsksForOne) {
   const std::string circuit = "V1 a 0 1\nR1 a 0 1\n", block = ".control\nrun\ntran 1u 2m\n.endc\n";
   EXPECT_NE(converted(circuit + block).toml.find("stop = 0.002"), std::string::npos);
   EXPECT_NE(converted(circuit + block + ".tran 1u 5m\n").toml.find("stop = 0.005"), std::string::npos);
+  EXPECT_NE(converted(circuit + ".op\n" + block).toml.find("stop = 0.002"), std::string::npos);
   const auto notes = converted(circuit + ".control\nalter r1=2\ntran 1u 2m\n.endc\n").notes;
   EXPECT_NE(notes.back().find("('alter') is not done"), std::string::npos) << notes.back();
 }
@@ -385,7 +393,7 @@ TEST(Netlist, RatesAndIntegralsOfExpressionsAreCapacitors) {
 
 TEST(Netlist, FaultsOfTheModelReaderStandAtTheNetlist) {
   const auto file = std::filesystem::path(testing::TempDir()) / "netlist_places.cir";
-  std::ofstream(file) << "title\n* comment\nV1 a 0 1\nR1 a 0 1\nC1 a 0 -1u\n.tran 1u 1m\n";
+  std::ofstream(file) << "title\n* comment\nV1 a 0 1\nR1 a 0 1\nL1 a 0 -1u\n.tran 1u 1m\n";
   try {
     read_netlist(file);
     FAIL();
@@ -409,6 +417,98 @@ TEST(Netlist, OutputsAreCalledAsInSpice) {
   EXPECT_EQ(parse_value(model, "v(A)", {}), model.pool->symbol("a.v"));
   EXPECT_EQ(parse_value(model, "2*V(a, B) - i(R1)", {}), parse_value(model, "2*(a.v - b.v) - r1.i", {}));
   EXPECT_THROW(parse_value(model, "V(c)", {}), ModelError);
+}
+
+TEST(Netlist, OfTwoPortsWithOneNameTheFirstCounts) {
+  const std::string text = ".subckt twice p p q\nR1 p q 1\n.ends\nX1 a b 0 twice\nV1 a 0 1\nR2 b 0 1\n";
+  EXPECT_EQ(component(text, "x1_r1"),
+            R"(x1_r1 = { kind = "electrical.resistor", p = "a", n = "datum", R = 1 })");
+}
+
+TEST(Netlist, NodesOfPSpiceBeginWithADollar) {
+  EXPECT_EQ(component("R1 $N_0001 0 1 $ a comment\n", "r1"),
+            R"(r1 = { kind = "electrical.resistor", p = "_n_0001", n = "datum", R = 1 })");
+}
+
+TEST(Netlist, AChoiceNeedsNoBraces) {
+  const std::string text = "V1 a 0 1\nC1 a 0 c = (v(a) < {5}) ? {1u} : {2u}\n";
+  EXPECT_EQ(component(text, "c1"), component("V1 a 0 1\nC1 a 0 c={(v(a) < (5)) ? (1u) : (2u)}\n", "c1"));
+}
+
+TEST(Netlist, APartInTheAirIsHeldAndNamed) {
+  const ConvertedNetlist c = converted("V1 a 0 1\nG1 0 b c d 1m\nR1 c d 1k\nR2 b 0 1\n.tran 1u 1m\n");
+  EXPECT_EQ(line_of(c.toml, "hold_c"),
+            R"(hold_c = { kind = "electrical.resistor", p = "c", n = "datum", R = 1000000000000 })");
+  ASSERT_EQ(c.notes.size(), 1u);
+  EXPECT_NE(c.notes[0].find("nothing joins 'c', 'd' to node 0: 'hold_c' holds 'c' with 1e-12 S"),
+            std::string::npos)
+      << c.notes[0];
+}
+
+TEST(Netlist, BeforeASteadyStartCapacitorsAndGatesJoinNothing) {
+  const std::string lines =
+      "V1 a 0 1\nC1 a b 1u\nC2 b 0 2u\nM1 a d 0 0 m\nC4 d 0 1p\nM2 a e 0 0 m\n.model m nmos\n";
+  const std::string steady = converted(lines + ".tran 1u 1m\n").toml;
+  // In the ratio of their reactances, so that the divider of capacitors stays one.
+  EXPECT_NE(line_of(steady, "hold_c1").find("p = \"a\", n = \"b\", R = 2000000000000 }"), std::string::npos);
+  EXPECT_NE(line_of(steady, "hold_c2").find("p = \"b\", n = \"datum\", R = 1000000000000 }"),
+            std::string::npos);
+  EXPECT_NE(line_of(steady, "hold_c4"), "");
+  EXPECT_NE(line_of(steady, "hold_e").find("p = \"e\", n = \"datum\""), std::string::npos);
+  EXPECT_EQ(converted(lines + ".tran 1u 1m uic\n").toml.find("hold_"), std::string::npos);
+}
+
+TEST(Netlist, AnInitialVoltageAtASourceHasNoEffect) {
+  const ConvertedNetlist c = converted("V1 a 0 1\nR1 a b 1\nC1 b 0 1\n.ic v(a)=2 v(b)=3\n.tran 1u 1m\n");
+  EXPECT_EQ(c.toml.find("\"a.v\" = "), std::string::npos);
+  EXPECT_NE(c.toml.find("\"b.v\" = 3"), std::string::npos);
+  ASSERT_EQ(c.notes.size(), 1u);
+  EXPECT_NE(c.notes[0].find("'a' of .ic has no effect: a source decides it"), std::string::npos);
+}
+
+// C1 and C2 in series across 5 V keep the charge between them: 1 uC on 1 uF and 3 uF, 5 V together.
+TEST(Netlist, CapacitorsInACircuitShareTheirChargeWithUic) {
+  const std::string text = "V1 in 0 5\nC1 in a 1u ic=1\nC2 a 0 3u\nR1 a 0 1k\n.tran 1u 1m uic\n";
+  EXPECT_NE(component(text, "c1").find("v0 = 4 "), std::string::npos) << component(text, "c1");
+  EXPECT_NE(component(text, "c2").find("v0 = 1 "), std::string::npos) << component(text, "c2");
+  const auto notes = converted(text).notes;
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("'c1' at 4 V (not 1), 'c2' at 1 V (not 0)"), std::string::npos) << notes[0];
+}
+
+TEST(Netlist, CouplingsThatCannotBeAreRefused) {
+  const std::string text = "V1 a 0 1\nL1 a 0 1\nL2 b 0 1\nR2 b 0 1\nL3 c 0 1\nR3 c 0 1\nK1 L1 L2 0.75\n";
+  EXPECT_EQ(faults_of(text + "K2 L1 L3 0.8\n.tran 1 1\n"), "T508:8");
+  EXPECT_EQ(faults_of(text + "K2 L1 L3 0.6\n.tran 1 1\n"), "none");
+}
+
+TEST(Netlist, RandomNumbersAreTheirMeanWithANote) {
+  const ConvertedNetlist of = converted("V1 a 0 1\nR1 a 0 {agauss(1k, 10, 3)}\n.tran 1u 1m\n");
+  EXPECT_NE(line_of(of.toml, "r1").find("R = 1000"), std::string::npos);
+  EXPECT_EQ(of.notes.front(), "test.cir:3: note: agauss() is its mean: nothing is random here");
+}
+
+// For SPICE the step of .tran bounds its own: it may be a nanosecond in a run of seconds.
+TEST(Netlist, AStepOfTranThatIsVeryShortMakesFewerRows) {
+  const ConvertedNetlist of = converted("V1 a 0 1\nR1 a 0 1\n.tran 1n 1m\n");
+  EXPECT_NE(of.toml.find("stop = 0.001\nstep = 1e-09\nsample = 1e-08"), std::string::npos) << of.toml;
+  EXPECT_NE(of.notes.back().find("would make 1e+06 rows"), std::string::npos) << of.notes.back();
+  EXPECT_NE(converted("V1 a 0 1\nR1 a 0 1\n.tran 1n 100u\n").toml.find("sample = 1e-09"), std::string::npos);
+}
+
+TEST(Netlist, OffMayStandBehindNamedValues) {
+  const std::string circuit = ".model mm nmos(kp=1e-4)\nV1 a 0 1\n.tran 1u 1m\n";
+  const std::string off = component(circuit + "M1 a a 0 0 mm w=20u l=3u ad=160p off\n", "m1");
+  EXPECT_EQ(off, component(circuit + "M1 a a 0 0 mm off w=20u l=3u ad=160p\n", "m1"));
+  EXPECT_NE(off.find("W = 2e-05"), std::string::npos) << off;
+}
+
+TEST(Netlist, CapacitancesAndInductancesMayBeZeroAndCapacitancesBelow) {
+  const std::string circuit = "V1 a 0 1\nR1 a b 1\nR2 b 0 1\n.param z=0\n.tran 1u 1m\n";
+  EXPECT_NE(component(circuit + "C1 b 0 {z}\n", "c1").find("current_source"), std::string::npos);
+  EXPECT_NE(component(circuit + "L1 b 0 {z}\n", "l1").find("voltage_source"), std::string::npos);
+  EXPECT_EQ(component(circuit + "C1 b 0 -3n\n", "c1"),
+            R"(c1 = { kind = "electrical.negative_capacitor", p = "b", n = "datum", C = -3e-09 })");
 }
 
 }  // namespace netlist_test

@@ -71,7 +71,9 @@ std::optional<SpiceNumber> leading_number(std::string_view text) {
       number.length += suffix.text.size();
       break;
     }
-  while (number.length < text.size() && std::isalpha(static_cast<unsigned char>(text[number.length])))
+  // The rest is a unit, also one beyond ASCII: 27°C, 9kΩ.
+  const auto of_unit = [](unsigned char c) { return std::isalpha(c) || c >= 0x80; };
+  while (number.length < text.size() && of_unit(static_cast<unsigned char>(text[number.length])))
     ++number.length;
   return number;
 }

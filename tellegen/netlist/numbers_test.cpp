@@ -35,6 +35,10 @@ TEST(Numbers, LettersAfterTheSuffixAreAUnit) {
   EXPECT_EQ(read_number("3.3\xc2\xb5"
                         "f"),
             3.3e-6);
+  EXPECT_EQ(read_number("27\xc2\xb0"
+                        "c"),
+            27.0);
+  EXPECT_EQ(read_number("9k\xce\xa9"), 9000.0);  // ohm
 }
 
 TEST(Numbers, AnExponentComesBeforeASuffix) {

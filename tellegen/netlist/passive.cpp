@@ -24,6 +24,28 @@ const KeyValue* find(const std::vector<KeyValue>& list, std::string_view name) {
   return found == list.end() ? nullptr : &*found;
 }
 
+// What follows `key =` where that is a choice (a ? b : c) outside of braces and quotes; braces within it
+// become brackets.
+std::string bare_choice(const std::string& card, const std::string& key) {
+  const auto equals = card.find('=');
+  if (equals == std::string::npos) return "";
+  const auto last = card.find_last_not_of(" \t", equals - 1);
+  if (last == std::string::npos || last + 1 < key.size() ||
+      card.compare(last + 1 - key.size(), key.size(), key) != 0)
+    return "";
+  std::string rest = card.substr(equals + 1);
+  int depth = 0;
+  bool choice = false;
+  for (char& c : rest) {
+    if (c == '\'') return "";
+    choice = choice || (c == '?' && depth == 0);
+    depth += (c == '{') - (c == '}');
+    if (c == '{') c = '(';
+    if (c == '}') c = ')';
+  }
+  return choice ? rest : "";
+}
+
 }  // namespace
 
 // The value of a two-terminal element: after its nodes, as `key=`, or from its model.
@@ -40,6 +62,15 @@ Formula Translation::passive_value(const Item& item, std::vector<KeyValue>& opti
                    fields.begin() + static_cast<std::ptrdiff_t>(k + (second ? 4 : 3)));
       break;
     }
+  // c = (v(a) < 5) ? 1n : 2n, without braces around it: an expression to the end of the line.
+  const std::string bare = bare_choice(item.element.card->text, key);
+  if (!bare.empty())
+    for (std::size_t k = 3; k + 1 < fields.size(); ++k)
+      if (fields[k].is(key) && fields[k + 1].type == Field::Type::equals) {
+        fields.resize(k);
+        options.push_back({key, bare});
+        break;
+      }
   const auto named = take_assignments(fields);
   options.insert(options.end(), named.begin(), named.end());
   const ModelCard* model = nullptr;
@@ -170,7 +201,12 @@ void Translation::storage(const Item& item) {
   if (inductor && winding_of_.contains(inductors_.at(item.element.name))) return;
   std::vector<KeyValue> options;
   const Formula value = passive_value(item, options, inductor ? "l" : "c");
-  ComponentText text = component(item, inductor ? "electrical.inductor" : "electrical.capacitor");
+  const double number = value.varies ? 1.0 : names_.size_of(value, item.place());
+  if (number == 0.0)  // a short circuit; nothing
+    return write_source(item, inductor, number_formula(0.0));
+  ComponentText text = component(item, inductor       ? "electrical.inductor"
+                                       : number > 0.0 ? "electrical.capacitor"
+                                                      : "electrical.negative_capacitor");
   text.port("p", behind_parasitics(item, options));
   text.port("n", node(item, 2));
   text.value(inductor ? "L" : "C", without_unit(value));
@@ -179,6 +215,8 @@ void Translation::storage(const Item& item) {
   if (!run_.uic) {
     if (start) note(item.place(), "ic= has no effect without uic in .tran");
     initial_.add(fmt::format("\"{}\" = \"steady\"", state), item.place());
+  } else if (const auto shared = charged_.find(item.element.name); !inductor && shared != charged_.end()) {
+    text.value("v0", number_formula(shared->second));
   } else if (start) {
     text.value(inductor ? "i0" : "v0", constant(item, start->text));
   } else if (const double v = node_start(item, 1) - node_start(item, 2); !inductor && v != 0.0) {
@@ -271,6 +309,16 @@ void Translation::coupled(const std::vector<std::size_t>& members) {
   const Item item = item_of(*first->element);
   if (perfectly_coupled(members)) return;
   if (members.size() > 3 || tight(members)) return factored(members);
+  if (members.size() == 3) {
+    const double a = coupling(members[0], members[1]), b = coupling(members[0], members[2]),
+                 c = coupling(members[1], members[2]);
+    if (1.0 + 2.0 * a * b * c < a * a + b * b + c * c)
+      fault(item, "T508",
+            fmt::format("the couplings of '{}', '{}' and '{}' cannot be: their energy would be negative",
+                        flat_.elements[members[0]].name, flat_.elements[members[1]].name,
+                        flat_.elements[members[2]].name),
+            {"a coupling that is not given is 0"});
+  }
   ComponentText text = component(
       item, members.size() == 2 ? "electrical.coupled_inductors" : "electrical.coupled_inductors_3");
   for (std::size_t k = 0; k < members.size(); ++k) {

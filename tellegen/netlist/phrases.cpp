@@ -46,6 +46,8 @@ std::vector<std::string> words_of_phrase(std::string_view text, const Place& pla
         open += c == '(' ? ')' : c == '{' ? '}' : ']';
       continue;
     }
+    // max{v(a)}: a keyword; max(v(a)) may be a function.
+    if (c == '{' && !word.empty() && std::isalnum(static_cast<unsigned char>(word.back()))) finish();
     if (c == '(' || c == '{' || c == '[' || c == '\'' || c == '"') {
       open += c == '(' ? ')' : c == '{' ? '}' : c == '[' ? ']' : c;
       word += c;

@@ -59,6 +59,7 @@ void Translation::source(Item item) {
       // DC PULSE(...): the waveform says what it is.
       const bool no_level = k < fields.size() && fields[k].type == Field::Type::word &&
                             (is_one_of(fields[k].text, shapes) || fields[k].is("ac"));
+      if (k < fields.size() && fields[k].type == Field::Type::open) ++k, ++wrapped;  // dc(5)
       if (!no_level) level = a_value();
     } else if (field.is("ac") || field.is("distof1") || field.is("distof2")) {
       note(item.place(), fmt::format("'{}' of '{}' is for other analyses and has no effect", field.text,

@@ -22,16 +22,27 @@ ConvertedNetlist Translation::convert() {
   };
   for (const NetlistNote& said : cards_.notes) note(said.place, said.text);
   for (const NetlistNote& said : flat_.notes) note_once(said.place, said.text);
+  for (const Card& card : cards_.cards)
+    for (const std::string_view call : {"agauss(", "gauss(", "aunif(", "unif("})
+      if (card.text.find(call) != std::string::npos) {
+        note(card.place, fmt::format("{}) is its mean: nothing is random here", call));
+        break;
+      }
   for (const Card& card : flat_.instances[0].circuit->directives) attempt([&] { read_directive(card); });
-  if (!run_.stop && run_.others.empty()) attempt([&] { read_control(); });
+  if (!run_.stop) attempt([&] { read_control(); });
   check_analyses();
   names_.celsius = run_.celsius;
+  if (flat_.elements.empty())
+    attempt([&] { throw netlist_fault(run_.place, "T502", "the netlist has no elements"); });
   name_everything();
   faults_.throw_if_any();  // what follows needs every name
   attempt([&] { couple(); });
   for (const Element& element : flat_.elements) names_.currents[element.name] = current_of(element);
+  if (!flat_.conditions.empty()) source_nodes_ = nodes_of_sources();
   for (const Element& condition : flat_.conditions) attempt([&] { read_condition(condition); });
+  attempt([&] { share_charges(); });
   for (const Element& element : flat_.elements) attempt([&] { translate(element); });
+  attempt([&] { hold_floating_parts(); });
 
   attempt([&] { read_measures(); });
   for (const Card& card : step_cards_) attempt([&] { read_step(card); });
@@ -221,7 +232,7 @@ void Translation::missing_element(const Item& item) const {
                                            : "a digital element of PSpice";
       case 'y':
         return card && card->type == "txl" ? "a lossy transmission line (TXL)"
-                                           : "an element of Xyce by the letter y";
+                                           : fmt::format("an element of Xyce ('{}')", fields[0].text);
       case 'z':
         return "a MESFET";
       case 'n':

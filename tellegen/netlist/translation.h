@@ -15,9 +15,11 @@
 
 namespace tellegen {
 
+inline constexpr std::size_t most_named = 5;  // in a note
+
 // What the directives say about the run.
 struct RunSettings {
-  std::optional<double> step, stop, start, longest_step;
+  std::optional<double> step, stop, start, longest_step, sample;  // sample: of the rows
   bool uic = false;
   std::optional<double> tolerance, gmin;
   double celsius = 27.0, nominal = 27.0;
@@ -115,6 +117,14 @@ class Translation {
   void pulses(const Item& item, const std::vector<Formula>& values);
   void waveform(const Item& item, const std::string& shape, const std::vector<Formula>& values);
 
+  // charges.cpp
+  void share_charges();
+  std::optional<double> source_start(const Item& item);
+
+  // floating.cpp
+  void hold_floating_parts();
+  std::set<std::string> nodes_of_sources() const;
+
   // controlled.cpp
   bool is_linear(const Item& item) const;
   void controlled(const Item& item);
@@ -153,7 +163,11 @@ class Translation {
   std::vector<Card> measure_cards_, step_cards_;  // read when every name is known
   std::set<std::string> said_;                    // by note_once
   std::string one_;                               // the parameter that is 1, where it is needed
+  std::set<std::string> source_nodes_;            // decided by voltage sources alone
   std::map<std::string, double> starts_;          // .ic, by the node's full name
+  // With uic: capacitors that do not begin where they say, and nodes whose potential sources and capacitors
+  // decide.
+  std::map<std::string, double> charged_, settled_;
 
   // Inductors that K elements join: index into flat_.elements, coupling by pair.
   struct Coupling {

@@ -12,7 +12,7 @@ namespace {
 
 // Of a line's resistance over its impedance, squared, over twelve times the number of sections: how far a
 // chain of lossless lines and resistances is from the line.
-constexpr double error_of_sections = 1.5e-3;
+constexpr double error_of_sections = 2e-3;
 constexpr double fewest_sections = 8, most_sections = 200;
 constexpr int sections_without_inductance = 50;
 
@@ -61,6 +61,7 @@ void Translation::transmission_line(const Item& item) {
   for (const std::string& text : take_start(fields)) start.push_back(number(text));
   if (!start.empty() && !run_.uic) note(item.place(), "ic= has no effect without uic in .tran");
   start.resize(4, 0.0);
+  constexpr double usual_frequency = 1e9;  // of ngspice, where only the length is given
   double impedance = 0.0, delay = 0.0, frequency = 0.0, wavelengths = 0.25;
   for (const KeyValue& a : take_assignments(fields)) {
     if (a.name == "z0" || a.name == "zo")
@@ -69,9 +70,10 @@ void Translation::transmission_line(const Item& item) {
       delay = number(a.text);
     else if (a.name == "f")
       frequency = number(a.text);
-    else if (a.name == "nl")
+    else if (a.name == "nl") {
       wavelengths = number(a.text);
-    else if (a.name != "rel" && a.name != "abs")  // when SPICE takes a breakpoint
+      if (frequency == 0.0) frequency = usual_frequency;
+    } else if (a.name != "rel" && a.name != "abs")  // when SPICE takes a breakpoint
       fault(item, "T502", fmt::format("'{}' is not a parameter of '{}'", a.name, item.element.name));
   }
   if (!(delay > 0.0) && frequency > 0.0) delay = wavelengths / frequency;

@@ -9,6 +9,7 @@ namespace {
 struct Entry {
   std::int32_t index;
   double value;
+  std::int32_t at;  // in the factors
 };
 
 // Columns to rows.
@@ -16,7 +17,7 @@ std::vector<std::vector<Entry>> by_rows(const SparsePattern& p, const std::vecto
   std::vector<std::vector<Entry>> rows(p.size);
   for (std::int32_t c = 0; c < p.size; ++c)
     for (std::int32_t k = p.column_start[c]; k < p.column_start[c + 1]; ++k)
-      rows[p.row[k]].push_back({c, values[k]});
+      rows[p.row[k]].push_back({c, values[k], k});
   return rows;
 }
 
@@ -31,7 +32,7 @@ RowSolver::RowSolver(const SparseLu& lu, std::span<const RowSource> sources) : s
   for (std::int32_t i = 0; i < size_; ++i) position[f.row_order[i]] = i;
   std::vector<std::vector<Entry>> rhs(size_);
   for (const RowSource& s : sources)
-    if (s.row >= 0) rhs[position[s.row]].push_back({s.source, s.factor});
+    if (s.row >= 0) rhs[position[s.row]].push_back({s.source, s.factor, -1});
 
   // y_i = b_i - sum F_ij s_i x_j - sum L_ij (s_i / s_j) y_j   with y scaled by the row's scale s_i, so that b
   // needs none x_i = y_i / (s_i U_ii) - sum (U_ij / U_ii) x_j
@@ -54,10 +55,10 @@ RowSolver::RowSolver(const SparseLu& lu, std::span<const RowSource> sources) : s
     sort(lower);
     for (std::int32_t i : order) {
       const double scale = f.row_scale[i];
-      for (const Entry& e : rhs[i]) forward_.add(size_ + e.index, e.value);
-      for (const Entry& e : off[i]) forward_.add(e.index, -e.value * scale);
+      for (const Entry& e : rhs[i]) forward_.add(size_ + e.index, e.value, -1);
+      for (const Entry& e : off[i]) forward_.add(e.index, -e.value * scale, -2 - e.at);
       for (const Entry& e : lower[i])
-        if (e.index != i) forward_.add(e.index, -e.value * scale / f.row_scale[e.index]);
+        if (e.index != i) forward_.add(e.index, -e.value * scale / f.row_scale[e.index], e.at);
       forward_.finish_row(i);
     }
     forward_.finish_block();
@@ -69,7 +70,7 @@ RowSolver::RowSolver(const SparseLu& lu, std::span<const RowSource> sources) : s
       for (const Entry& e : upper[i])
         if (e.index == i) diagonal = e.value;
       for (const Entry& e : upper[i])
-        if (e.index != i) backward_.add(e.index, -e.value / diagonal);
+        if (e.index != i) backward_.add(e.index, -e.value / diagonal, e.at);
       pivot_.push_back(1.0 / (diagonal * f.row_scale[i]));
       backward_.finish_row(i);
     }

@@ -33,8 +33,6 @@ class RowSolver {
   // work: [unknowns | sources], the sources filled in by the caller; the unknowns are the result.
   void solve(double* work) const;
 
- private:
-  std::int32_t size_;
   // One pass: rows in the order they are taken, in runs of equally many entries.
   struct Run {
     std::int32_t rows = 0, entries = 0;  // entries of each row
@@ -42,13 +40,24 @@ class RowSolver {
   struct Pass {
     std::vector<std::int32_t> row, index;
     std::vector<double> value;
+    // Where each value comes from: an entry of the factors' lower or upper part, beside the blocks counted
+    // down from -2; -1: from a source, whatever the factors are.
+    std::vector<std::int32_t> origin;
     std::vector<Run> runs;
     std::vector<std::int32_t> block_end;  // in runs
-    void add(std::int32_t at, double by) { index.push_back(at), value.push_back(by); }
+    void add(std::int32_t at, double by, std::int32_t from) {
+      index.push_back(at), value.push_back(by), origin.push_back(from);
+    }
     void finish_row(std::int32_t r);
     void finish_block() { block_end.push_back(static_cast<std::int32_t>(runs.size())); }
     std::size_t finished = 0;  // entries of finished rows
   };
+  const Pass& forward() const { return forward_; }
+  const Pass& backward() const { return backward_; }
+  const std::vector<double>& pivots() const { return pivot_; }
+
+ private:
+  std::int32_t size_;
   Pass forward_, backward_;
   std::vector<double> pivot_;  // in the order of the backward pass
 };

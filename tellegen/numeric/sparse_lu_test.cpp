@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include "runtime/tellegen_network.h"
+
 namespace tellegen {
 namespace sparse_lu_test {
 
@@ -72,6 +74,65 @@ TEST(SparseLu, solves_what_dense_elimination_solves) {
     const Eigen::VectorXd expected = dense(m.pattern, m.values).fullPivLu().solve(b);
     lu.solve(b.data());
     EXPECT_LT((b - expected).norm(), 1e-10 * (1.0 + expected.norm())) << "trial " << trial;
+  }
+}
+
+// What exported code carries with it: the order of operations is KLU's.
+TEST(SparseLu, factors_by_tables_are_those_of_klu_to_the_last_bit) {
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 60; ++trial) {
+    const int n = 1 + static_cast<int>(random() % 50);
+    Sparse m = random_matrix(random, n, static_cast<int>(random() % (4 * n)));
+    SparseLu lu(m.pattern);
+    ASSERT_TRUE(lu.factor(m.values));
+    const SparseLu::Factors f = lu.factors();
+    std::vector<int> place(n), lower_column{0}, lower_row, upper_column{0}, upper_row;
+    for (int k = 0; k < n; ++k) place[f.row_order[k]] = k;
+    const auto strict = [&](const SparsePattern& p, std::vector<int>& column, std::vector<int>& row) {
+      for (int c = 0; c < n; ++c) {
+        for (int k = p.column_start[c]; k < p.column_start[c + 1]; ++k)
+          if (p.row[k] != c) row.push_back(p.row[k]);
+        column.push_back(static_cast<int>(row.size()));
+      }
+    };
+    strict(f.lower, lower_column, lower_row);
+    strict(f.upper, upper_column, upper_row);
+    const tellegen_sparse tables = {n,
+                                    static_cast<int>(f.block_start.size()) - 1,
+                                    f.block_start.data(),
+                                    place.data(),
+                                    f.row_order.data(),
+                                    f.column_order.data(),
+                                    m.pattern.column_start.data(),
+                                    m.pattern.row.data(),
+                                    lower_column.data(),
+                                    lower_row.data(),
+                                    upper_column.data(),
+                                    upper_row.data(),
+                                    f.off_diagonal.column_start.data(),
+                                    f.off_diagonal.row.data()};
+    std::vector<double> lower(lower_row.size()), upper(upper_row.size()), off(f.off_diagonal.row.size()),
+        diagonal(n), scale(n), work(n);
+    const tellegen_factors factors = {lower.data(),    upper.data(), off.data(),
+                                      diagonal.data(), scale.data(), work.data()};
+    // Other values with the same pivots.
+    std::uniform_real_distribution<double> number(0.9, 1.1);
+    for (double& value : m.values) value *= number(random);
+    ASSERT_TRUE(lu.refactor(m.values));
+    ASSERT_EQ(lu.choices(), 1);
+    ASSERT_EQ(tellegen_factor(&tables, m.values.data(), &factors), 0);
+    std::vector<double> here(n), there(n);
+    for (int k = 0; k < n; ++k) here[k] = there[k] = number(random);
+    lu.solve(here.data());
+    tellegen_solve(&tables, &factors, there.data());
+#if !defined(__FP_FAST_FMA)  // where the library contracts products and sums its last bits are others
+    EXPECT_EQ(here, there) << "trial " << trial;
+#else
+    for (int k = 0; k < n; ++k) EXPECT_NEAR(here[k], there[k], 1e-9 * (1.0 + std::fabs(here[k])));
+#endif
+    // A pivot that vanishes is an error.
+    std::fill(m.values.begin(), m.values.end(), 0.0);
+    EXPECT_EQ(tellegen_factor(&tables, m.values.data(), &factors), 1);
   }
 }
 

@@ -35,7 +35,7 @@ class Search {
  public:
   Search(DesignProblem& problem, const OptimizeOptions& options, std::vector<double> x)
       : problem_(problem), options_(options), first_evaluation_(problem.evaluations()) {
-    found_.x = std::move(x);
+    found_.x = start_ = std::move(x);
     found_.best = problem_.at(found_.x);
   }
 
@@ -59,7 +59,7 @@ class Search {
     const nlopt_result result = search(x, Phase::goal);
     if (error_) std::rethrow_exception(error_);
     found_.feasible = best_violation_ <= feasible_to;
-    found_.converged = found_.feasible && failures_ < most_failures &&
+    found_.converged = found_.feasible && !failed() &&
                        (result == NLOPT_SUCCESS || result == NLOPT_FTOL_REACHED ||
                         result == NLOPT_XTOL_REACHED || result == NLOPT_ROUNDOFF_LIMITED);
     found_.stopped = words(result);
@@ -130,6 +130,7 @@ class Search {
   double goal(std::span<const double> x, double* slopes) {
     const DesignPoint point = problem_.at_with_gradient(x);
     if (!point.failure.empty()) return back_to_best(x, slopes, point.failure);
+    moved_ = moved_ || distance(x, start_) > 0.0;
     note(x, point);
     if (phase_ == Phase::feasibility) return violation(x, point, slopes);
     if (slopes)
@@ -191,9 +192,13 @@ class Search {
                                     found_.best.goal));
   }
 
+  // Where nothing but the start can be run, steps shrink until they look like those at a minimum.
+  bool failed() const { return failures_ >= most_failures || (failures_ > 0 && !moved_); }
+
   std::string words(nlopt_result result) const {
-    if (failures_ >= most_failures)
-      return fmt::format("{} runs failed; the last: {}", failures_, last_failure_);
+    if (failed())
+      return fmt::format("{} runs failed{}; the last: {}", failures_,
+                         moved_ ? "" : ", all but the one at the start", last_failure_);
     if (!found_.feasible && !found_.best.constraints.empty())
       return fmt::format(
           "no point was found that holds '{}'",
@@ -226,6 +231,8 @@ class Search {
   Phase phase_ = Phase::goal;
   double goal_scale_ = 1.0, best_violation_ = 0.0, highest_ = -infinity;
   int failures_ = 0;
+  bool moved_ = false;  // a run somewhere else than at the start was good
+  std::vector<double> start_;
   std::string last_failure_;
   nlopt_opt optimizer_ = nullptr;
   std::exception_ptr error_;

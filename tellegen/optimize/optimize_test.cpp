@@ -142,6 +142,17 @@ minimize = "f"
   EXPECT_NE(found.best.stopped.find("failed"), std::string::npos) << found.best.stopped;
 }
 
+TEST(Optimize, a_start_that_alone_can_be_run_is_no_minimum) {
+  const auto found = optimum(R"toml(
+f = { formula = "a + if(abs(a - 0.2) < 1e-12, 0, sqrt(-1 - a))" }
+[design]
+variables = { a = [0, 1] }
+minimize = "f"
+)toml");
+  EXPECT_FALSE(found.best.converged);
+  EXPECT_NE(found.best.stopped.find("all but the one at the start"), std::string::npos) << found.best.stopped;
+}
+
 TEST(Optimize, few_evaluations_are_no_minimum) {
   OptimizeOptions options;
   options.most_evaluations = 3;

@@ -5,10 +5,15 @@
 #include <algorithm>
 #include <set>
 
+#include "tellegen/program/c_functions.h"
+
 namespace tellegen {
 Batch::Batch(Program program, std::vector<InputSource> sources, std::span<const std::int32_t> exports,
              std::int32_t members)
-    : program_(std::move(program)), sources_(std::move(sources)), members_(members) {
+    : program_(std::move(program)),
+      machine_(MachineCode::make(program_)),
+      sources_(std::move(sources)),
+      members_(members) {
   const auto inputs = static_cast<std::int32_t>(program_.inputs.size());
   slot_.assign(program_.registers, -1);
   uniforms_.assign(inputs, 0.0);
@@ -57,7 +62,10 @@ void Batch::load(int section, std::int32_t m, const double* x, double* registers
 
 void Batch::run_member(int section, std::int32_t member, const double* x, double* registers) const {
   load(section, member, x, registers);
-  interpret(program_, section, registers);
+  if (machine_)
+    machine_->run(section, registers);
+  else
+    interpret(program_, section, registers);
 }
 
 void Batch::run(int section, const double* x) {
@@ -116,16 +124,8 @@ std::string Batch::c_source(const std::string& prefix) const {
     for (std::int32_t reg : section.stores) out += fmt::format("    a{}[m] = r{};\n", slot_[reg], reg);
     out += "  }\n}\n";
   }
-  std::string all = tables + out;
-  if (program_.tables.empty()) return all;
-  std::string renamed;  // table0 -> <prefix>_table0
-  for (std::size_t at = 0; at < all.size();) {
-    const bool word =
-        all.compare(at, 5, "table") == 0 && (at == 0 || (!isalnum(all[at - 1]) && all[at - 1] != '_'));
-    if (word) renamed += prefix + "_";
-    renamed += all[at++];
-  }
-  return renamed;
+  const std::string all = tables + out;
+  return program_.tables.empty() ? all : with_table_names(all, prefix);
 }
 
 void Batch::use(std::shared_ptr<const CompiledCode> code, const std::string& prefix) {

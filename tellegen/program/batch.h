@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tellegen/program/compile.h"
+#include "tellegen/program/machine_code.h"
 #include "tellegen/program/program.h"
 
 namespace tellegen {
@@ -68,6 +69,7 @@ class Batch {
   void load(int section, std::int32_t member, const double* x, double* registers) const;
 
   Program program_;
+  std::shared_ptr<const MachineCode> machine_;  // of its sections; null: interpret()
   std::vector<InputSource> sources_;
   std::int32_t members_;
   std::vector<std::int32_t> slot_;  // per register, -1: not stored

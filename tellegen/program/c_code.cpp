@@ -2,6 +2,9 @@
 // runs.
 #include <fmt/format.h>
 
+#include <cctype>
+
+#include "tellegen/program/c_functions.h"
 #include "tellegen/program/single.h"
 #include "tellegen/symbolic/print.h"
 
@@ -70,6 +73,17 @@ std::string c_tables(const Program& program) {
   for (std::size_t k = 0; k < program.tables.size(); ++k)
     out += c_table(*program.tables[k], fmt::format("table{}", k));
   return out;
+}
+
+std::string with_table_names(std::string_view code, std::string_view prefix) {
+  std::string renamed;
+  for (std::size_t at = 0; at < code.size();) {
+    const bool word =
+        code.compare(at, 5, "table") == 0 && (at == 0 || (!isalnum(code[at - 1]) && code[at - 1] != '_'));
+    if (word) renamed += fmt::format("{}_", prefix);
+    renamed += code[at++];
+  }
+  return renamed;
 }
 
 }  // namespace tellegen

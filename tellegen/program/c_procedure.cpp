@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <set>
 
+#include "tellegen/program/c_functions.h"
 #include "tellegen/program/lanes.h"
 #include "tellegen/program/liveness.h"
 #include "tellegen/program/repeats.h"
+#include "tellegen/program/single.h"
 
 namespace tellegen {
 namespace {
@@ -188,17 +192,15 @@ class Printer {
 
   // Sine and cosine of one angle are taken together.
   void straight(std::span<const Instruction> code, int indent) {
-    const auto is = [&](const Instruction& i, std::string_view function) {
-      return i.code == Code::call && procedure_.program.functions[i.extra]->name == function;
-    };
     std::map<std::int32_t, std::int32_t> sines, cosines;  // of an angle: what takes it
     for (const Instruction& i : code) {
-      if (is(i, "sin")) sines[i.a] = i.target;
-      if (is(i, "cos")) cosines[i.a] = i.target;
+      if (is_call(i, "sin")) sines[i.a] = i.target;
+      if (is_call(i, "cos")) cosines[i.a] = i.target;
     }
     std::set<std::int32_t> done;
     for (const Instruction& i : code) {
-      const bool both = (is(i, "sin") || is(i, "cos")) && sines.contains(i.a) && cosines.contains(i.a);
+      const bool both =
+          (is_call(i, "sin") || is_call(i, "cos")) && sines.contains(i.a) && cosines.contains(i.a);
       if (reals_) {
         line(indent, c_single_instruction(procedure_.program, *reals_, i));
       } else if (both && !varies(i.target)) {
@@ -215,22 +217,55 @@ class Printer {
   // Its block once, registers by their strides.
   void repeat(std::span<const Instruction> code, const Repeat& r, int indent) {
     std::map<std::int32_t, std::size_t> local;  // registers of the first time
+    const auto slot = [&](std::size_t p, std::int32_t k) {
+      const Instruction& i = code[r.begin + p];
+      const std::int32_t reg = std::array{i.target, i.a, i.b, i.c}[static_cast<std::size_t>(k)],
+                         stride = r.strides[p][static_cast<std::size_t>(k)];
+      if (const auto found = local.find(reg); k > 0 && stride != 0 && found != local.end())
+        return fmt::format("t{}", found->second);
+      if (k == 0 && r.local[p]) return fmt::format("const double t{}", p);
+      return stride == 0 ? name(reg)
+                         : fmt::format("w[{} {} {}*k]", reg, stride < 0 ? '-' : '+', std::abs(stride));
+    };
+    const std::map<std::size_t, std::size_t> pairs = sines_and_cosines(code, r);
+    std::set<std::size_t> done;
     for (std::size_t p = 0; p < r.period; ++p) {
       const Instruction& i = code[r.begin + p];
-      const std::int32_t registers[4] = {i.target, i.a, i.b, i.c};
-      const auto slot = [&](std::int32_t k) {
-        const std::int32_t reg = registers[k], stride = r.strides[p][static_cast<std::size_t>(k)];
-        if (const auto found = local.find(reg); k > 0 && stride != 0 && found != local.end())
-          return fmt::format("t{}", found->second);
-        if (k == 0 && r.local[p]) return fmt::format("const double t{}", p);
-        return stride == 0 ? name(reg)
-                           : fmt::format("w[{} {} {}*k]", reg, stride < 0 ? '-' : '+', std::abs(stride));
-      };
-      Instruction numbered = i;
-      numbered.target = 0, numbered.a = 1, numbered.b = 2, numbered.c = 3;
-      line(indent, c_instruction(procedure_.program, numbered, slot));
+      if (const auto pair = pairs.find(p); pair != pairs.end()) {
+        if (!done.contains(p)) {
+          line(indent, fmt::format("const tellegen_pair both{} = tellegen_sine_cosine({});", p, slot(p, 1)));
+          for (const std::size_t of : {p, pair->second}) {
+            const bool sine = is_call(code[r.begin + of], "sin");
+            line(indent, fmt::format("{} = both{}.{};", slot(of, 0), p, sine ? "hi" : "lo"));
+          }
+          done.insert(pair->second);
+        }
+      } else {
+        Instruction numbered = i;
+        numbered.target = 0, numbered.a = 1, numbered.b = 2, numbered.c = 3;
+        line(indent, c_instruction(procedure_.program, numbered, [&](std::int32_t k) { return slot(p, k); }));
+      }
       if (r.local[p]) local[i.target] = p;
     }
+  }
+
+  // Places in the block that take the sine and the cosine of one angle, by each other.
+  std::map<std::size_t, std::size_t> sines_and_cosines(std::span<const Instruction> code,
+                                                       const Repeat& r) const {
+    std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> sines;  // by the angle and its stride
+    std::map<std::size_t, std::size_t> pairs;
+    const auto angle = [&](std::size_t p) { return std::pair(code[r.begin + p].a, r.strides[p][1]); };
+    for (std::size_t p = 0; p < r.period; ++p)
+      if (is_call(code[r.begin + p], "sin")) sines[angle(p)] = p;
+    for (std::size_t p = 0; p < r.period; ++p)
+      if (is_call(code[r.begin + p], "cos"))
+        if (const auto sine = sines.find(angle(p)); sine != sines.end() && !pairs.contains(sine->second))
+          pairs[p] = sine->second, pairs[sine->second] = p;
+    return pairs;
+  }
+
+  bool is_call(const Instruction& i, std::string_view function) const {
+    return i.code == Code::call && procedure_.program.functions[i.extra]->name == function;
   }
 
   // What loops have as variables of their own.
@@ -318,6 +353,7 @@ class Printer {
           line(indent, "}");
           break;
         case Flow::take:
+          if (s.index > 0) line(indent, fmt::format("from -= {};", s.index));
           for (std::int32_t r : s.registers) line(indent, fmt::format("{} = *from++;", name(r)));
           break;
         case Flow::emit:
@@ -389,6 +425,14 @@ std::vector<char> living_registers(const Procedure& procedure) {
 
 std::string c_source(const Procedure& procedure, std::string_view prefix) {
   return Printer(procedure).text(prefix);
+}
+
+std::string c_static_function(const Procedure& procedure, std::string_view name) {
+  Procedure named = procedure;
+  named.entries[0].name.clear();
+  std::string text = with_table_names(c_source(named, name), name);
+  text.insert(text.find(fmt::format("int {}(", name)), "static ");
+  return text;
 }
 
 std::string c_single_source(const Procedure& procedure, const Reals& reals, std::string_view prefix) {

@@ -124,7 +124,7 @@ void* CompiledCode::symbol(const char* name) const {
 }
 
 double seconds_of_interpreting(std::string_view source, double executions) {
-  constexpr double per_statement = 3e-9;
+  constexpr double per_statement = 1e-9;
   if (bytes_of_statements(source) < large) return std::numeric_limits<double>::infinity();
   return executions * per_statement * static_cast<double>(std::count(source.begin(), source.end(), '\n'));
 }

@@ -226,6 +226,7 @@ std::string c_lane_functions(const LaneTarget& target) {
       "typedef double V __attribute__((vector_size({0})));\n"
       "typedef double U __attribute__((vector_size({0}), aligned(8), may_alias));\n"
       "typedef long long M __attribute__((vector_size({0})));\n"
+      "typedef unsigned long long N __attribute__((vector_size({0})));\n"
       "#define LANES {1}\n"
       "#define FN static inline __attribute__(({2}))\n"
       "FN V lanes_splat(double a) {{ return (V){{{3}}}; }}\n",
@@ -248,18 +249,36 @@ FN V lanes_if(V a, V b, V c) { return lanes_pick(a != 0.0, b, c); }
 FN V lanes_min(V a, V b) { return lanes_pick(a < b, a, b); }
 FN V lanes_max(V a, V b) { return lanes_pick(a > b, a, b); }
 FN V lanes_abs(V a) { return (V)((M)a & 0x7fffffffffffffffLL); }
-/* Below -746 an exponential is 0: less than half of the smallest number there is. */
-#define LANES_EXPONENTIAL(name, one) \
-  FN V name(V a) {                   \
-    V r = lanes_splat(0.0);          \
-    const M some = ~(a < -746.0);    \
-    if (lanes_any(some))             \
-      for (int l = 0; l < LANES; ++l)  \
-        if (some[l]) r[l] = one(a[l]); \
-    return r;                        \
+/* tellegen_exp, the same operations for all lanes. Below -746 an exponential is 0: less than half of the
+   smallest number there is. */
+FN V lanes_exp(V a) {
+  const M near = lanes_abs(a) <= 670.0, none = a < -746.0, far = ~(near | none);
+  V y = lanes_splat(0.0);
+  if (lanes_any(near)) {
+    const V x = (V)((M)a & near), shifted = x * 0x1.71547652b82fep7 + 0x1.8p52;
+    const V k = shifted - 0x1.8p52;
+    const V r = (x - k * 0x1.62e42fef8p-8) - (k * 0x1.1cf79abc9e3b4p-43 - 0.0), r2 = r * r;
+    const N i = 2 * ((N)shifted & 127);
+    V rest;
+    N scale;
+    for (int l = 0; l < LANES; ++l) rest[l] = tellegen_from_bits(tellegen_exp_table[i[l]]);
+    for (int l = 0; l < LANES; ++l) scale[l] = tellegen_exp_table[i[l] + 1];
+    const V s = (V)(scale + ((N)shifted << 45));
+    rest = rest + r + r2 * (0x1.ffffffffffdb8p-2 + r * 0x1.5555555555439p-3) +
+           r2 * r2 * (0x1.55555cf9a577bp-5 + r * 0x1.1111168163aaep-7);
+    y = (V)((M)(s + s * rest) & near);
   }
-LANES_EXPONENTIAL(lanes_exp, tellegen_exp)
-LANES_EXPONENTIAL(lanes_limexp, tellegen_limexp)
+  if (lanes_any(far))
+    for (int l = 0; l < LANES; ++l)
+      if (far[l]) y[l] = tellegen_exp(a[l]);
+  return y;
+}
+FN V lanes_limexp(V a) {
+  const V knee = lanes_splat(TELLEGEN_LIMEXP_KNEE);
+  const M low = a <= knee;
+  const V e = lanes_exp(lanes_pick(low, a, knee));
+  return lanes_pick(low, e, e * (1.0 + (a - knee)));
+}
 FN V lanes_junction_limit(V u, V p) {
   if (lanes_any((u > 4.0) & (lanes_abs(u - p) > 2.0)))
     for (int l = 0; l < LANES; ++l) u[l] = tellegen_junction_limit(u[l], p[l]);

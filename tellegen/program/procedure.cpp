@@ -40,6 +40,7 @@ struct Run {
   const double** in;
   double** out;
   const Reals* reals = nullptr;  // null: double
+  const MachineCode* machine = nullptr;
   int status = 0;
 
   void set(std::int32_t target, double value) {
@@ -59,6 +60,8 @@ struct Run {
       case Flow::section:
         if (reals)
           interpret_single(program, *reals, s.index, r);
+        else if (machine)
+          machine->run(s.index, r);
         else
           interpret(program, s.index, r);
         return Next::statement;
@@ -78,6 +81,7 @@ struct Run {
       case Flow::choose:
         return body(s.bodies[static_cast<std::size_t>(r[s.reg])]);
       case Flow::take:
+        if (s.index > 0) *in -= s.index;
         for (std::int32_t reg : s.registers) set(reg, *(*in)++);
         return Next::statement;
       case Flow::emit:
@@ -124,7 +128,7 @@ void ProcedureCode::load(std::string_view source, double interpreting) {
 
 int ProcedureCode::call(std::size_t entry, double* registers, const double** in, double** out) const {
   if (code_ && functions_[entry]) return functions_[entry](registers, in, out);
-  Run run{procedure_.program, registers, in, out};
+  Run run{procedure_.program, registers, in, out, nullptr, machine_.get()};
   run.body(procedure_.entries[entry].body);
   return run.status;
 }

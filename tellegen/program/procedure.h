@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tellegen/program/compile.h"
+#include "tellegen/program/machine_code.h"
 #include "tellegen/program/program.h"
 
 namespace tellegen {
@@ -78,7 +79,8 @@ std::string c_source(const Procedure& procedure, std::string_view prefix = "tell
 // The structure, without a register file: threads may share it.
 class ProcedureCode {
  public:
-  explicit ProcedureCode(Procedure procedure) : procedure_(std::move(procedure)) {}
+  explicit ProcedureCode(Procedure procedure)
+      : procedure_(std::move(procedure)), machine_(MachineCode::make(procedure_.program)) {}
   const Procedure& procedure() const { return procedure_; }
   // From now on call() is compiled code, where there is a compiler, and where it takes less than
   // interpreting.
@@ -92,6 +94,7 @@ class ProcedureCode {
   void load(std::string_view source, double interpreting);
   using Function = int(double*, const double**, double**);
   Procedure procedure_;
+  std::shared_ptr<const MachineCode> machine_;  // of its sections; null: interpret()
   std::shared_ptr<const CompiledCode> code_;
   std::vector<Function*> functions_;
 };

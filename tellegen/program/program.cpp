@@ -387,4 +387,53 @@ void interpret(const Program& program, int section, double* r) {
   }
 }
 
+void write_section(RowList& list, const Program& program, int section, std::span<RowValue> r) {
+  for (const Instruction& i : program.section(section)) {
+    const auto arguments = [&](int count) {
+      std::vector<RowValue> all{r[i.a], r[i.b], r[i.c]};
+      all.resize(static_cast<std::size_t>(count));
+      return all;
+    };
+    switch (i.code) {
+      case Code::number:
+        r[i.target] = program.numbers[i.extra];
+        break;
+      case Code::copy:
+        r[i.target] = r[i.a];
+        break;
+      case Code::add:
+        r[i.target] = list.add(r[i.a], r[i.b]);
+        break;
+      case Code::subtract:
+        r[i.target] = list.subtract(r[i.a], r[i.b]);
+        break;
+      case Code::multiply:
+        r[i.target] = list.multiply(r[i.a], r[i.b]);
+        break;
+      case Code::divide:
+        r[i.target] = list.divide(r[i.a], r[i.b]);
+        break;
+      case Code::negate:
+        r[i.target] = list.negate(r[i.a]);
+        break;
+      case Code::square_root:
+        r[i.target] = list.square_root(r[i.a]);
+        break;
+      case Code::power:
+        r[i.target] = list.raise(r[i.a], r[i.b]);
+        break;
+      case Code::call: {
+        const Function& f = *program.functions[i.extra];
+        r[i.target] = list.call(f, arguments(f.arity < 0 ? 2 : f.arity));
+        break;
+      }
+      case Code::lookup: {
+        const auto& table = program.tables[i.extra];
+        r[i.target] = list.look_up(table, i.order, arguments(table->dimensions));
+        break;
+      }
+    }
+  }
+}
+
 }  // namespace tellegen

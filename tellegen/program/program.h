@@ -19,6 +19,7 @@
 
 #include "tellegen/symbolic/expression.h"
 #include "tellegen/symbolic/functions.h"
+#include "tellegen/symbolic/row_list.h"
 
 namespace tellegen {
 
@@ -98,6 +99,9 @@ Program make_program(Pool& pool, std::span<const ProgramInput> inputs,
 
 // Run one section on a register file of program.registers doubles.
 void interpret(const Program& program, int section, double* registers);
+
+// The same as operations of a list.
+void write_section(RowList& list, const Program& program, int section, std::span<RowValue> registers);
 
 // Registers an instruction reads.
 template <class Fn>

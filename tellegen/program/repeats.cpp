@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <unordered_map>
+#include <utility>
 
 namespace tellegen {
 namespace {
@@ -21,9 +23,44 @@ class Signatures {
     if (a.code == Code::number) return program_.numbers[a.extra] == program_.numbers[b.extra];
     return a.extra == b.extra;
   }
+  std::uint64_t hash(const Instruction& i) const {
+    const std::uint64_t what = i.code == Code::number ? std::hash<double>()(program_.numbers[i.extra])
+                                                      : static_cast<std::uint64_t>(i.extra);
+    return (what * 64 + static_cast<std::uint64_t>(i.code)) * 64 + static_cast<std::uint64_t>(i.order);
+  }
 
  private:
   const Program& program_;
+};
+
+// A block that repeats begins at two places from which `fewest_times - 1` instructions have the same
+// signatures. Found by their hashes.
+class Alike {
+ public:
+  Alike(std::span<const Instruction> code, const Signatures& signatures)
+      : hash_(code.size()), next_(code.size(), code.size()) {
+    constexpr std::size_t window = fewest_times - 1;
+    std::unordered_map<std::uint64_t, std::size_t> last;
+    for (std::size_t at = code.size() - std::min(code.size(), window - 1); at-- > 0;) {
+      for (std::size_t k = 0; k < window; ++k) {
+        hash_[at] = (hash_[at] ^ signatures.hash(code[at + k])) * 0x9e3779b97f4a7c15u;
+        hash_[at] ^= hash_[at] >> 29;
+      }
+      const auto [found, inserted] = last.try_emplace(hash_[at], at);
+      if (!inserted) next_[at] = std::exchange(found->second, at);
+    }
+  }
+  std::size_t next(std::size_t at) const { return next_[at]; }  // the end where there is none
+  bool may_repeat(std::size_t at, std::size_t period) const {
+    for (std::size_t k = 2; k + 1 < fewest_times; ++k)
+      if (k * period + fewest_times - 1 <= (fewest_times - 1) * period && hash_[at + k * period] != hash_[at])
+        return false;
+    return true;
+  }
+
+ private:
+  std::vector<std::uint64_t> hash_;
+  std::vector<std::size_t> next_;
 };
 
 // How often the block of this length repeats from here on, and by which strides.
@@ -48,12 +85,14 @@ std::size_t times(std::span<const Instruction> code, const Signatures& signature
 std::vector<Repeat> repeats_in(const Program& program, std::span<const Instruction> code) {
   std::vector<Repeat> found;
   const Signatures signatures(program);
+  const Alike alike(code, signatures);
   std::vector<Strides> strides;
   for (std::size_t at = 0; at < code.size();) {
     Repeat best;
-    for (std::size_t period = 1; period <= longest_block && at + fewest_times * period <= code.size();
-         ++period) {
-      if (!signatures.same(code[at], code[at + period])) continue;
+    for (std::size_t again = alike.next(at); again < code.size(); again = alike.next(again)) {
+      const std::size_t period = again - at;
+      if (period > longest_block || at + fewest_times * period > code.size()) break;
+      if (!alike.may_repeat(at, period)) continue;
       const std::size_t count = times(code, signatures, at, period, strides);
       if (count < fewest_times || count * period <= best.count * best.period + period) continue;
       best = {at, period, count, strides, {}};

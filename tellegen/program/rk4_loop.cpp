@@ -10,6 +10,14 @@ constexpr double never = -1e300;  // no time is this
 
 }  // namespace
 
+std::vector<std::int32_t> place_registers(const Rk4Program& step) {
+  std::vector<std::int32_t> place{step.time};
+  place.insert(place.end(), step.states.begin(), step.states.end());
+  place.insert(place.end(), step.solutions.begin(), step.solutions.end());
+  for (const RegisterCopy& kept : step.kept) place.push_back(kept.target);
+  return place;
+}
+
 Rk4Loop::Rk4Loop(Rk4Program program)
     : step_(std::move(program)),
       code_(procedure(step_, counters_)),
@@ -113,8 +121,10 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
     solve.push_back(copy_registers(found));
   }
   solve.push_back(run_section(4));
-  if (!step.kept.empty()) solve.push_back(copy_registers(step.kept));
   evaluate.insert(evaluate.end(), solve.begin(), solve.end());
+  if (step.records) evaluate.push_back(emit(place_registers(step)));
+  for (Body* body : {&solve, &evaluate})
+    if (!step.kept.empty()) body->push_back(copy_registers(step.kept));
   if (totals > 0)
     evaluate.push_back(when(c.follow, {run_section(5), run_section(6), run_section(7), run_section(8)}));
 
@@ -209,7 +219,7 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
   if (step.follows) row.push_back(when(c.follow, {run_section(8)}));
   row.push_back(emit(step.outputs));
   if (!any_slow) row.insert(row.begin(), run_section(5));
-  turn.push_back(when(sample, row));
+  if (!step.records) turn.push_back(when(sample, row));
   if (any_slow) {
     const auto steps = write.number(static_cast<double>(step.slow_steps));
     const auto passed = write.add(c.slow_phase, write.number(1.0));
@@ -312,6 +322,9 @@ void Rk4Loop::load(const Rk4Control& control, double* r) const {
 
 StepCode::Part Rk4Loop::part(const Rk4Control& control) const {
   StepCode::Part part{.procedure = code_.procedure(), .registers = registers_, .counters = counters_};
+  part.time = step_.time;
+  part.outputs = step_.outputs;
+  for (const std::int32_t z : counters_.z) part.states.push_back({.values = {z, -1, -1}});
   load(one_step(control), part.registers.data());
   return part;
 }

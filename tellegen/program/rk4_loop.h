@@ -51,7 +51,11 @@ struct Rk4Program {
   std::vector<std::int32_t> watched;        // registers that can be read after run()
   std::int32_t jump_time = -1, jumps = -1;  // input and register of section 9; -1: nothing jumps
   bool returns = false;                     // the last step can be undone; not with slow states
+  bool records = false;                     // rows are not outputs at samples, but all places; see below
 };
+
+// What says where slopes are taken: time, states, solutions of the iteration, and what `kept` has had before.
+std::vector<std::int32_t> place_registers(const Rk4Program& step);
 
 struct Rk4Control : tellegen_rk4_steps {
   Rk4Control() : tellegen_rk4_steps{} { stride = fresh = 1; }

@@ -33,6 +33,12 @@ struct StepCode {
   struct Number {
     std::int32_t group, parameter, member, reg;
   };
+  // A differentiated variable: registers of its value now, one and two steps ago, and of its rate; -1: none.
+  struct State {
+    std::string name = {};
+    std::array<std::int32_t, 3> values = {-1, -1, -1};
+    std::int32_t rate = -1;
+  };
   // A loop of steps with the entries "prepare" and "run". One call of "run" takes as many steps as `left`
   // has.
   struct Part {
@@ -43,6 +49,9 @@ struct StepCode {
     std::int64_t steps = 0;                    // that it takes; 0: all that are left
     std::vector<RegisterCopy> hand_over = {};  // then, into the registers of the next part
     std::vector<Number> numbers = {};
+    std::vector<State> states = {};
+    std::int32_t time = -1;
+    std::vector<std::int32_t> held = {}, outputs = {};  // discrete variables; outputs after a step
     // Of the first registers: the smallest pivot, relative; empty: nothing is eliminated.
     Program pivots = {};
   };

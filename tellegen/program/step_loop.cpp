@@ -1,5 +1,7 @@
 #include "tellegen/program/step_loop.h"
 
+#include <algorithm>
+
 namespace tellegen {
 namespace {
 
@@ -7,8 +9,29 @@ constexpr int renewal = 64;  // steps after which sines of time are computed fro
 
 }  // namespace
 
+std::vector<std::int32_t> StepProgram::carried() const {
+  std::vector<std::int32_t> list;
+  for (const RegisterCopy& c : step_copies) {
+    const auto same = [&](const RegisterCopy& other) { return other.target == c.target; };
+    if (std::none_of(renew_copies.begin(), renew_copies.end(), same)) list.push_back(c.target);
+  }
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  return list;
+}
+
+std::vector<std::int32_t> StepProgram::place(std::int32_t RegisterCopy::*iterate) const {
+  std::vector<std::int32_t> list{time};
+  for (std::int32_t reg : carried()) list.push_back(reg);
+  for (const RegisterCopy& c : iterate_copies) list.push_back(c.*iterate);
+  return list;
+}
+
 StepLoop::StepLoop(StepProgram program)
-    : code_(procedure(std::move(program), counters_)), registers_(code_.procedure().program.registers, 0.0) {}
+    : time_(program.time),
+      outputs_(program.outputs),
+      code_(procedure(std::move(program), counters_)),
+      registers_(code_.procedure().program.registers, 0.0) {}
 
 Procedure StepLoop::procedure(StepProgram step, Counters& c) {
   Procedure result{.program = std::move(step.program)};
@@ -56,7 +79,10 @@ Procedure StepLoop::procedure(StepProgram step, Counters& c) {
   turn.push_back(write.end());
   if (step.follows)
     turn.push_back(when(c.follow, {run_section(4), run_section(5), copy_registers(step.followed_copies)}));
-  turn.push_back(when(sample, {run_section(4), emit(step.outputs)}));
+  if (step.records)
+    turn.push_back(emit(step.place_after()));
+  else
+    turn.push_back(when(sample, {run_section(4), emit(step.outputs)}));
   turn.push_back(copy_registers(step.step_copies));
   if (step.event >= 0) turn.push_back(leave_when(step.event));
 
@@ -86,6 +112,8 @@ void StepLoop::load(const StepLoopControl& control, double* r) const {
 
 StepCode::Part StepLoop::part(const StepLoopControl& control) const {
   StepCode::Part part{.procedure = code_.procedure(), .registers = registers_, .counters = counters_};
+  part.time = time_;
+  part.outputs = outputs_;
   load(one_step(control), part.registers.data());
   return part;
 }

@@ -37,6 +37,17 @@ struct StepProgram {
   std::vector<std::int32_t> outputs;          // registers
   std::int32_t event = -1;                    // register; the loop stops after a step that leaves it not 0
   std::vector<std::int32_t> watched;          // registers whose values after the last step can be read
+  bool records = false;                       // a row after every step: not outputs, but its place
+
+  // Inputs that carry something from one step to the next, but for sines of time, which follow from it.
+  std::vector<std::int32_t> carried() const;
+  // What says how a step went: time, what was carried into it and what the iteration came to. After the step,
+  // and the inputs by which it can be taken again.
+  std::vector<std::int32_t> place_after() const { return place(&RegisterCopy::source); }
+  std::vector<std::int32_t> place_again() const { return place(&RegisterCopy::target); }
+
+ private:
+  std::vector<std::int32_t> place(std::int32_t RegisterCopy::*iterate) const;
 };
 
 struct StepLoopControl {
@@ -87,6 +98,8 @@ class StepLoop {
   };
   static Procedure procedure(StepProgram step, Counters& counters);
   void load(const StepLoopControl& control, double* r) const;
+  std::int32_t time_;
+  std::vector<std::int32_t> outputs_;
   Counters counters_;
   ProcedureCode code_;
   std::vector<double> registers_;

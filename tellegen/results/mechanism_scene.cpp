@@ -179,7 +179,7 @@ class SceneBuilder {
     const std::string_view kind = kind_of(part);
     const int at = frame(part, "at");
     const double length = number(part, "length"), radius = number(part, "radius");
-    const Point3 axis = vector(part, "axis"), centre = vector(part, "com");
+    const Point3 axis = unit_vector(vector(part, "axis")), centre = vector(part, "com");
     if (kind == "cylinder")
       add_solid(part, at, turned_solid(in_pieces(length, radius, radius), {}, axis), true);
     if (kind == "cone") add_solid(part, at, turned_solid(in_pieces(length, radius, 0.0), {}, axis), true);

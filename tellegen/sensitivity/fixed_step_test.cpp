@@ -15,20 +15,6 @@ void check(const TestStudy& study, double tolerance = 1e-6) {
   study.expect_near(adjoint.gradient, forward.gradient, 1e-9);
 }
 
-constexpr const char* oscillator = R"toml(
-e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "U*sin(w*t)" }
-r = { kind = "electrical.resistor", p = "a", n = "b", R = "R" }
-l = { kind = "electrical.inductor", p = "b", n = "k", L = "10 mH", i0 = "i0" }
-c = { kind = "electrical.capacitor", p = "k", n = "datum", C = "C", v0 = "R*i0/2" }
-d = { kind = "electrical.capacitor", p = "k", n = "datum", C = "C/3" }
-[parameters]
-U = "5 V"
-w = "3000 rad/s"
-R = "20 ohm"
-C = "10 uF"
-i0 = "0.01 A"
-)toml";
-
 TEST(FixedStep, every_method_on_a_linear_circuit) {
   for (const char* method : {"bdf1", "bdf2", "bdf3", "tr", "trnp"}) {
     SCOPED_TRACE(method);

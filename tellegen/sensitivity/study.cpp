@@ -11,6 +11,7 @@
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/reading.h"
 #include "tellegen/model/units.h"
+#include "tellegen/sensitivity/gradient.h"
 #include "tellegen/simulate/stop.h"
 
 namespace tellegen {
@@ -183,8 +184,14 @@ RunDerivatives Study::once(PreparedRun& run, std::span<const double> numbers, bo
   if (run.has_events) simulation.event_bisections = std::max(simulation.event_bisections, event_bisections);
   if (!gradient) return plain_run(run.model, request);
   request.wrt = run.wrt;
-  return options_.method == StudyOptions::Method::adjoint ? adjoint_run(run.model, request)
-                                                          : forward_run(run.model, request);
+  switch (options_.method) {
+    case StudyOptions::Method::adjoint:
+      return adjoint_run(run.model, request);
+    case StudyOptions::Method::forward:
+      return forward_run(run.model, request);
+    default:
+      return gradient_run(run.model, request);
+  }
 }
 
 // Central differences; one-sided where the other side cannot be had.

@@ -7,13 +7,46 @@
 #include <string>
 #include <vector>
 
-#include "tellegen/equations/test_text.h"
 #include "tellegen/model/observers.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/model/test_text.h"
 #include "tellegen/sensitivity/run.h"
 #include "tellegen/simulate/stop.h"
 
 namespace tellegen {
+
+// Parallel capacitors share a voltage, and the start depends on parameters.
+inline constexpr const char* oscillator = R"toml(
+e = { kind = "electrical.voltage_source", p = "a", n = "datum", V = "U*sin(w*t)" }
+r = { kind = "electrical.resistor", p = "a", n = "b", R = "R" }
+l = { kind = "electrical.inductor", p = "b", n = "k", L = "10 mH", i0 = "i0" }
+c = { kind = "electrical.capacitor", p = "k", n = "datum", C = "C", v0 = "R*i0/2" }
+d = { kind = "electrical.capacitor", p = "k", n = "datum", C = "C/3" }
+[parameters]
+U = "5 V"
+w = "3000 rad/s"
+R = "20 ohm"
+C = "10 uF"
+i0 = "0.01 A"
+)toml";
+
+// A slider-crank with a spring at the rod: its rod's angle and its slider follow from the circuit.
+inline constexpr const char* closed_crank = R"toml(
+gravity = { kind = "multibody.gravity", g = [0, "-9.81 m/s2", 0] }
+a = { kind = "multibody.revolute", from = "datum", to = "crank", axis = [0, 0, 1], angle0 = 1, speed0 = 3 }
+crank_body = { kind = "multibody.body", at = "crank", mass = "0.3 kg", com = ["0.25 m", 0, 0], inertia = [0, 0, 0.01] }
+crank_arm = { kind = "multibody.arm", from = "crank", to = "crank_end", offset = ["L1", 0, 0] }
+pin = { kind = "multibody.revolute", from = "crank_end", to = "rod", axis = [0, 0, 1], angle0 = -1, stiffness = "k" }
+rod_body = { kind = "multibody.body", at = "rod", mass = "0.6 kg", com = ["0.7 m", 0, 0], inertia = [0, 0, 0.1] }
+rod_arm = { kind = "multibody.arm", from = "rod", to = "rod_end", offset = ["L2", 0, 0] }
+slide = { kind = "multibody.prismatic", from = "datum", to = "slider", axis = [1, 0, 0], damping = "1.2 N s/m", position0 = 1.5 }
+block = { kind = "multibody.body", at = "slider", mass = "0.5 kg" }
+wrist = { kind = "multibody.revolute", from = "rod_end", to = "slider", axis = [0, 0, 1] }
+[parameters]
+L1 = "0.5 m"
+L2 = "1.5 m"
+k = "0.5 N m/rad"
+)toml";
 
 struct TestStudy {
   Model model;

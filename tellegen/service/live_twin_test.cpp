@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "runtime/tellegen_packet.h"
-#include "tellegen/estimate/choice.h"
-#include "tellegen/estimate/test_twin.h"
+#include "tellegen/records/choice.h"
+#include "tellegen/records/test_twin.h"
 #include "tellegen/results/test_folder.h"
 
 namespace tellegen {

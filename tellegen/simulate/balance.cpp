@@ -92,6 +92,13 @@ class ComponentEnergy {
     return terms.empty() ? pool.number(0) : pool.add(terms);
   }
   Expr energy() const { return in_full_names(model_, component_, kind_.energy); }  // in full names
+  // What goes to and fro within it, as between the bodies of a mechanism; empty: nothing that is known.
+  Expr exchanged_within() const {
+    for (std::size_t p = 0; p < kind_.parameters.size(); ++p)
+      if (kind_.parameters[p].name == "~exchanged")
+        return in_columns(system_, model_.components[component_].values[p].value);
+    return {};
+  }
   const std::string& name() const { return model_.components[component_].name; }
   bool is_plain() const { return (!kind_.edges.empty() || kind_.energy) && !is_observer(kind_); }
 
@@ -267,6 +274,8 @@ void EnergyAccount::add_to(Problem& problem, bool powers) {
   powers_ = powers && system_.size() <= largest_in_rows;
   if (!stores_.empty()) {
     std::vector<Expr> sources = sources_, sizes;
+    for (int c = 0; c < static_cast<int>(system_.model->components.size()); ++c)
+      if (const Expr within = ComponentEnergy(system_, c).exchanged_within()) sizes.push_back(within);
     for (Expr& p : sources) {
       sizes.push_back(pool.call("abs", {p}));
       p = -p;

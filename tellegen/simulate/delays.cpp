@@ -17,7 +17,8 @@ namespace {
 constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double counts =
     1e-4;  // of the tolerance: a smaller jump is no breakpoint, and none that a small state sees
-constexpr double accuracy = 0.1;                                           // of the history, of the tolerance
+constexpr double accuracy = 0.1;          // of the history, of the tolerance
+constexpr double least_magnitude = 1e-6;  // of a wave, of the largest: below it there is rounding
 constexpr double same_time = 32 * std::numeric_limits<double>::epsilon();  // relative
 
 std::vector<std::int32_t> delayed(const EquationSystem& system) {
@@ -155,7 +156,11 @@ void Delays::add_step(double from, double to, const Updates& updates) {
   const bool jumps = first || from > before;
   for (std::size_t wave = 0; jumps && wave < of_.size(); ++wave) left_[wave] = departed(wave, before);
   const bool fresh = first || history_.back().end() - history_.back().begin() > longest_;
-  RunCurves own(of_.size(), accuracy * tolerance_);
+  // Relative to what a wave has ever been: one that rests is no worse known for its rounding.
+  std::vector<double> magnitudes = largest_;
+  const double least = largest_.empty() ? 0.0 : least_magnitude * *std::ranges::max_element(largest_);
+  for (double& magnitude : magnitudes) magnitude = std::max(magnitude, least);
+  RunCurves own(of_.size(), accuracy * tolerance_, std::move(magnitudes));
   RunCurves& part = fresh ? own : history_.back();
   part.add_step(from, to, [&](double t, double* values) {
     if (!updates(t, values_)) return false;

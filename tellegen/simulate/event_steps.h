@@ -76,6 +76,8 @@ class EventSteps {
   EventSteps(const EventSteps&) = delete;
   EventSteps& operator=(const EventSteps&) = delete;
   bool empty() const { return schedule_.empty() && jumps_.empty(); }
+  // No numbers of the same equations make it other than empty.
+  bool always_empty() const { return problem_.system->discrete.empty() && !jumps_.possible(); }
   // The steps up to this one end, or can be sampled, in the ordinary way.
   std::int64_t next_due() const { return tellegen_events_due(&events_); }
   std::string chatter() const { return chatter_text(*problem_.system, events_.schedule); }

@@ -7,14 +7,19 @@
 // step is exact, not merely of high order. One step a sample; where a piece ends inside, the step is split
 // there. Nothing is approximated but the exponential itself. [Van Loan 1978] IEEE Trans. Automat. Contr. 23,
 // 395.
+//
+// The step is written once, for numbers and for the registers of a program: what is exported as code is what
+// runs here.
 #include <fmt/format.h>
 
 #include <Eigen/Dense>
 #include <cmath>
+#include <numeric>
 
 #include "tellegen/numeric/exponential.h"
-#include "tellegen/program/program.h"
+#include "tellegen/program/procedure.h"
 #include "tellegen/simulate/minimal_problem.h"
+#include "tellegen/simulate/run_lanes.h"
 #include "tellegen/simulate/time_function.h"
 
 namespace tellegen {
@@ -24,8 +29,63 @@ using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
 constexpr long most_states = 2000;  // the exponential of so many takes half a minute
+constexpr long most_written = 64;   // states and waves of a step as code: it has a product for each pair
 
-class Exact : public Integrator {
+// Sines and exponentials: t^d e^(lambda t) cos(omega t), sin(omega t).
+struct SourceWave {
+  double lambda, omega;
+  int degree;
+  bool sine;
+};
+
+// A step of some length. What straight lines add in it: `constant` + t `ramp`, t at its beginning.
+struct Transition {
+  Matrix state, line, slope, wave;
+  Vector constant, ramp;
+};
+
+// Operations on numbers, and the same written down.
+struct OnNumbers {
+  using Value = double;
+  double number(double v) const { return v; }
+  double add(double a, double b) const { return a + b; }
+  double multiply(double a, double b) const { return a * b; }
+  double call(std::string_view function, double a) const { return find_function(function)->value(&a, 1); }
+};
+struct OnRegisters {
+  using Value = std::int32_t;
+  SectionWriter& write;
+  Value number(double v) const { return write.number(v); }
+  Value add(Value a, Value b) const { return write.add(a, b); }
+  Value multiply(Value a, Value b) const { return write.multiply(a, b); }
+  Value call(std::string_view function, Value a) const { return write.call(function, a); }
+};
+
+template <class On>
+typename On::Value wave_at(const On& on, const SourceWave& w, typename On::Value t) {
+  auto value = on.number(1.0);
+  if (w.omega != 0.0) value = on.call(w.sine ? "sin" : "cos", on.multiply(on.number(w.omega), t));
+  if (w.lambda != 0.0) value = on.multiply(on.call("exp", on.multiply(on.number(w.lambda), t)), value);
+  for (int d = 0; d < w.degree; ++d) value = on.multiply(t, value);
+  return value;
+}
+
+// next = state z + constant + t ramp + wave e(t)
+template <class On>
+void take_step(const On& on, const Transition& d, const std::vector<SourceWave>& waves, typename On::Value t,
+               const typename On::Value* z, typename On::Value* next) {
+  const long n = d.state.rows();
+  for (long i = 0; i < n; ++i) next[i] = on.number(d.constant[i]);
+  const auto add = [&](const double* factors, typename On::Value value) {
+    for (long i = 0; i < n; ++i) next[i] = on.add(next[i], on.multiply(on.number(factors[i]), value));
+  };
+  if (!d.ramp.isZero(0.0)) add(d.ramp.data(), t);
+  for (std::size_t k = 0; k < waves.size(); ++k)
+    add(d.wave.col(static_cast<long>(k)).data(), wave_at(on, waves[k], t));
+  for (long j = 0; j < n; ++j) add(d.state.col(j).data(), z[j]);
+}
+
+class Exact : public Integrator, public HasLanes {
  public:
   explicit Exact(const Problem& full) : full_(full), minimal_(full, MinimalProblem::Size::any) {
     const MinimalForm& form = minimal_.form;
@@ -48,7 +108,6 @@ class Exact : public Integrator {
     a_ = Matrix::Zero(states_, states_);
     b_ = Matrix::Zero(states_, sources_);
     next_.resize(states_);
-    line_now_.resize(sources_);
     sample_ = minimal_.problem.step * static_cast<double>(minimal_.problem.stride);
     make_outputs();
     if (!begin())
@@ -61,20 +120,12 @@ class Exact : public Integrator {
     statistics_.executor = "exact discretisation";
   }
 
-  bool restart() override {
-    if (!minimal_.restart(full_)) return false;
-    statistics_.steps = 0;
-    failure_.clear();
-    return begin();
-  }
+  bool restart() override { return minimal_.restart(full_) && begin_anew(); }
 
   bool keep(Checkpoint& parts) override {
     parts(z_, line_at_zero_, line_slope_, waves_, wave_coefficients_, derived_from_, until_);
     tellegen::keep(parts, statistics_);
-    if (parts.reading()) {
-      wave_values_.resize(static_cast<long>(waves_.size()));
-      discretise(sample_, whole_);
-    }
+    if (parts.reading()) discretise(sample_, whole_);
     return true;
   }
 
@@ -110,21 +161,56 @@ class Exact : public Integrator {
     return samples;
   }
 
+  std::unique_ptr<RunLanes> lanes() override;
+
+  StepCode step_code() const override {
+    if (states_ + static_cast<long>(waves_.size()) > most_written)
+      return {.refused = fmt::format("method 'exact' as code takes {} states and sines of sources at most",
+                                     most_written)};
+    if (std::isfinite(until_))
+      return {.refused =
+                  fmt::format("with method 'exact' a source is another function of time from t = {:.9g} "
+                              "s on, which would be another step",
+                              until_)};
+    StepCode::Part part{.procedure = {.program = outputs_}};
+    SectionWriter write(part.procedure.program);
+    StepCounters& c = part.counters;
+    for (std::int32_t* counter : {&c.left, &c.stride, &c.phase, &c.index, &c.renew})
+      *counter = write.new_register();
+    const auto n = static_cast<std::size_t>(states_), time = n;
+    std::vector<std::int32_t> z(n), next(n);
+    std::iota(z.begin(), z.end(), 0);
+    const auto done = write.call("le", c.left, write.number(0.0));
+    Body turn{write.end(), leave_when(done)};
+    const auto one = write.number(1.0), length = write.number(sample_);
+    take_step(OnRegisters{write}, whole_, waves_, write.multiply(length, c.index), z.data(), next.data());
+    for (std::size_t k = 0; k < n; ++k) write.assign(z[k], next[k]);
+    write.assign(c.index, write.add(c.index, one));
+    write.assign(static_cast<std::int32_t>(time), write.multiply(length, c.index));
+    write.assign(c.left, write.subtract(c.left, one));
+    const auto phase = write.add(c.phase, one), row = write.call("eq", phase, c.stride);
+    write.assign(c.phase, write.call("if", row, write.number(0.0), phase));
+    turn.push_back(write.end());
+    turn.push_back(when(row, {run_section(1), emit(outputs_.roots)}));
+    part.procedure.entries = {{"prepare", {run_section(0)}}, {"run", {loop(turn)}}};
+    part.registers = registers_;
+    std::copy(z_.data(), z_.data() + states_, part.registers.begin());
+    part.registers.resize(static_cast<std::size_t>(part.procedure.program.registers), 0.0);
+    part.registers[c.stride] = 1.0;
+    part.time = static_cast<std::int32_t>(time);
+    part.outputs = outputs_.roots;
+    for (std::size_t k = 0; k < n; ++k)
+      part.states.push_back(
+          {.name = rate_name(*minimal_.full, minimal_.form.state_rates[k]), .values = {z[k], -1, -1}});
+    return {.parts = {std::move(part)}};
+  }
+
   void set_input(int, double) override {}  // there are none: see above
   std::string failure() const override { return failure_; }
   Statistics statistics() const override { return statistics_; }
 
  private:
-  struct Discrete {
-    Matrix state, line, slope, wave;
-  };
-  // Sines and exponentials: t^d e^(lambda t) cos(omega t), sin(omega t).
-  struct Wave {
-    double lambda, omega;
-    int degree;
-    bool sine;
-  };
-
+  friend class ExactLanes;
   [[noreturn]] void explain_nonlinear(const EquationSystem& system) {
     std::vector<std::string> details;
     for (std::int32_t c : minimal_.form.unknown_columns)
@@ -135,6 +221,12 @@ class Exact : public Integrator {
         {{system.model->file.string(), 0}, "T316", "method 'exact' is for linear networks", details});
   }
 
+  bool begin_anew() {
+    statistics_.steps = 0;
+    failure_.clear();
+    return begin();
+  }
+
   // With the numbers that the form has now; false where a source is not of the class.
   bool begin() {
     const MinimalForm& form = minimal_.form;
@@ -143,6 +235,7 @@ class Exact : public Integrator {
     z_ = Eigen::Map<const Vector>(minimal_.problem.initial.x.data(), states_);
     for (std::size_t k = 0; k < form.parameters.size(); ++k) numbers_[form.parameters[k]] = form.values[k];
     std::copy(form.values.begin(), form.values.end(), registers_.begin() + states_ + 1);
+    interpret(outputs_, 0, registers_.data());
     if (!read_pieces(0.0)) return false;
     discretise(sample_, whole_);
     return true;
@@ -159,7 +252,10 @@ class Exact : public Integrator {
           t);
       return false;
     }
-    if (*changed) discretise(sample_, whole_);
+    if (*changed)
+      discretise(sample_, whole_);
+    else
+      add_lines(whole_);
     for (std::size_t j = 0; j < before.size(); ++j)
       if (minimal_.form.derived_from[j])
         z_ += b_.col(static_cast<long>(j)) * (value_at(derived_from_[j], t) - value_at(before[j], t));
@@ -182,7 +278,7 @@ class Exact : public Integrator {
       }
     line_at_zero_ = Vector::Zero(sources_);
     line_slope_ = Vector::Zero(sources_);
-    std::vector<Wave> waves;
+    std::vector<SourceWave> waves;
     const auto wave = [&](double lambda, double omega, int degree, bool sine) {
       for (std::size_t k = 0; k < waves.size(); ++k)
         if (waves[k].lambda == lambda && waves[k].omega == omega && waves[k].degree == degree &&
@@ -215,7 +311,6 @@ class Exact : public Integrator {
       changed = waves[k].lambda != waves_[k].lambda || waves[k].omega != waves_[k].omega;
     waves_ = std::move(waves);
     wave_coefficients_ = std::move(coefficients);
-    wave_values_.resize(static_cast<long>(waves_.size()));
     return changed;
   }
 
@@ -228,7 +323,7 @@ class Exact : public Integrator {
     return value;
   }
 
-  void discretise(double h, Discrete& out) {
+  void discretise(double h, Transition& out) {
     const auto waves = static_cast<long>(waves_.size());
     Matrix m = Matrix::Zero(states_ + 2 * sources_, states_ + 2 * sources_);
     m.topLeftCorner(states_, states_) = a_;
@@ -238,15 +333,16 @@ class Exact : public Integrator {
     out.state = lines.topLeftCorner(states_, states_);
     out.line = lines.block(0, states_, states_, sources_);
     out.slope = lines.block(0, states_ + sources_, states_, sources_);
+    add_lines(out);
     out.wave.resize(states_, waves);
     if (waves == 0) return;
     Matrix w = Matrix::Zero(states_ + waves, states_ + waves);
     w.topLeftCorner(states_, states_) = a_;
     w.block(0, states_, states_, waves) = b_ * wave_coefficients_;
     for (long i = 0; i < waves; ++i) {
-      const Wave& x = waves_[static_cast<std::size_t>(i)];
+      const SourceWave& x = waves_[static_cast<std::size_t>(i)];
       for (long j = 0; j < waves; ++j) {
-        const Wave& y = waves_[static_cast<std::size_t>(j)];
+        const SourceWave& y = waves_[static_cast<std::size_t>(j)];
         if (x.lambda != y.lambda || x.omega != y.omega) continue;
         double& entry = w(states_ + i, states_ + j);
         if (x.degree == y.degree)
@@ -258,36 +354,32 @@ class Exact : public Integrator {
     out.wave = exponential(w * h).block(0, states_, states_, waves);
   }
 
-  void step(const Discrete& d, double t) {
-    for (std::size_t k = 0; k < waves_.size(); ++k) {
-      const Wave& w = waves_[k];
-      wave_values_[static_cast<long>(k)] = std::pow(t, w.degree) * std::exp(w.lambda * t) *
-                                           (w.sine ? std::sin(w.omega * t) : std::cos(w.omega * t));
-    }
-    next_.noalias() = d.state * z_;
-    line_now_ = line_at_zero_ + t * line_slope_;
-    next_.noalias() += d.line * line_now_;
-    next_.noalias() += d.slope * line_slope_;
-    next_.noalias() += d.wave * wave_values_;
+  void add_lines(Transition& d) const {
+    d.constant = d.line * line_at_zero_ + d.slope * line_slope_;
+    d.ramp = d.line * line_slope_;
+  }
+
+  void step(const Transition& d, double t) {
+    take_step(OnNumbers{}, d, waves_, t, z_.data(), next_.data());
     z_.swap(next_);
   }
 
   void make_outputs() {
     Pool& pool = *minimal_.system.model->pool;
     std::vector<ProgramInput> inputs;
-    for (Expr z : minimal_.form.states) inputs.push_back({z, 0});
-    inputs.push_back({pool.symbol("t"), 0});
+    for (Expr z : minimal_.form.states) inputs.push_back({z, 1});
+    inputs.push_back({pool.symbol("t"), 1});
     for (Expr p : minimal_.form.parameters) inputs.push_back({p, 0});
     std::vector<ProgramRoot> roots;
-    for (Expr o : minimal_.problem.outputs) roots.push_back({o, 0});
-    outputs_ = make_program(pool, inputs, {}, roots, 1);
+    for (Expr o : minimal_.problem.outputs) roots.push_back({o, 1});
+    outputs_ = make_program(pool, inputs, {}, roots, 2);
     registers_.resize(outputs_.registers);
   }
 
   void write_outputs(double t, double* row) {
     std::copy(z_.data(), z_.data() + states_, registers_.begin());
     registers_[states_] = t;
-    interpret(outputs_, 0, registers_.data());
+    interpret(outputs_, 1, registers_.data());
     for (std::int32_t root : outputs_.roots) *row++ = registers_[root];
   }
 
@@ -296,16 +388,73 @@ class Exact : public Integrator {
   ExprMap<double> numbers_;  // of the form's parameters
   long states_ = 0, sources_ = 0;
   Matrix a_, b_, wave_coefficients_;
-  Vector z_, next_, line_at_zero_, line_slope_, line_now_, wave_values_;
-  std::vector<Wave> waves_;
+  Vector z_, next_, line_at_zero_, line_slope_;
+  std::vector<SourceWave> waves_;
   std::vector<TimeFunction> derived_from_;  // as MinimalForm::derived_from
-  Discrete whole_, part_;
+  Transition whole_, part_;
   double sample_ = 0.0, until_ = 0.0;
   Program outputs_;
   std::vector<double> registers_;
   Statistics statistics_;
   std::string failure_;
 };
+
+// Starts together, runs one after the other: beside a start a step is short.
+class ExactLanes : public RunLanes {
+ public:
+  explicit ExactLanes(Exact& run) : run_(run) {}
+  int lanes() const override { return lanes_; }
+  bool pays_at_once() const override { return true; }
+
+  bool write(RowList& list, const Simulation& simulation, const StartRows& start) override {
+    const EquationSystem& system = *run_.full_.system;
+    if (&system != simulation.problem().system || !run_.minimal_.form.tape) return false;
+    form_ = write_renumbered(list, run_.minimal_.form, system, start.numbers);
+    z_.clear();
+    for (const std::int32_t k : run_.minimal_.form.state_rates)
+      z_.push_back(start.differentiated(list, system, k));
+    return list.possible();
+  }
+
+  void take_rows(RowList& list, std::span<const char> good) override {
+    list_ = &list;
+    good_.assign(good.begin(), good.end());
+  }
+
+  bool run(std::int64_t samples, double, std::span<double> ends, std::span<char> good,
+           const std::function<void()>& now_and_then) override {
+    MinimalForm& form = run_.minimal_.form;
+    const auto put = [&](RowValue v, int lane) { return v.varies() ? list_->row(v)[lane] : v.number; };
+    const std::size_t outputs = run_.outputs_.roots.size();
+    rows_.resize(static_cast<std::size_t>(samples) * outputs);
+    for (int lane = 0; lane < lanes_; ++lane) {
+      good[lane] = 0;
+      if (!good_[lane]) continue;
+      if (now_and_then) now_and_then();
+      for (std::size_t k = 0; k < form.a.size(); ++k) form.a[k].value = put(form_.a[k], lane);
+      for (std::size_t k = 0; k < form.b.size(); ++k) form.b[k].value = put(form_.b[k], lane);
+      for (std::size_t k = 0; k < form.values.size(); ++k) form.values[k] = put(form_.values[k], lane);
+      for (std::size_t k = 0; k < z_.size(); ++k) run_.minimal_.problem.initial.x[k] = put(z_[k], lane);
+      if (!run_.begin_anew() || run_.advance(samples, rows_.data()) != samples || !run_.failure_.empty())
+        continue;
+      good[lane] = 1;
+      for (std::size_t k = 0; k < outputs; ++k)
+        ends[k * lanes_ + static_cast<std::size_t>(lane)] = rows_[rows_.size() - outputs + k];
+    }
+    return true;
+  }
+
+ private:
+  static constexpr int lanes_ = 16;
+  Exact& run_;
+  FormRows form_;
+  std::vector<RowValue> z_;
+  RowList* list_ = nullptr;
+  std::vector<char> good_;
+  std::vector<double> rows_;
+};
+
+std::unique_ptr<RunLanes> Exact::lanes() { return std::make_unique<ExactLanes>(*this); }
 
 }  // namespace
 

@@ -19,9 +19,13 @@ StepOptions stage_options(const Problem& problem) {
   options.tolerance = std::min(problem.options.tolerance, 1e-4);
   options.project = false;
   options.refactor = problem.options.refactor;
+  options.restarts = problem.options.restarts;
   options.any_length = true;
   return options;
 }
+
+constexpr double printing_one = 2e-6;  // seconds, an instruction
+constexpr double few_instructions = 1000.0;
 
 class WholeStage : public ImplicitStage {
  public:
@@ -31,6 +35,10 @@ class WholeStage : public ImplicitStage {
               stage_options(problem), problem.totals) {
     control_.stride = 2;
     fixed_iterations = problem.options.iterations;
+  }
+  bool restart(const Problem& problem) override {
+    iterations = worst_iterations = factorisations = 0;
+    return problem.totals.empty() && step_.restart(network_, state_of(network_, problem));
   }
   void set_alpha(double alpha) override { step_.set_alpha(alpha); }
   void hold(std::span<const double> held) override { step_.hold(held); }
@@ -67,6 +75,7 @@ class WholeStage : public ImplicitStage {
   }
   void compile(double interpreting) override { step_.loop().compile(interpreting); }
   bool compiled() const override { return const_cast<WholeStep&>(step_).loop().compiled(); }
+  double printing_seconds() const override { return printing_one * step_.instructions(); }
 
  private:
   static StepState state_of(const Network& network, const Problem& problem) {
@@ -130,6 +139,7 @@ class NetworkStage : public ImplicitStage {
   }
   void compile(double interpreting) override { compiled_ = step_.compile(interpreting); }
   bool compiled() const override { return compiled_; }
+  double printing_seconds() const override { return printing_one * few_instructions; }  // of its kinds
 
  private:
   static StepOptions options_of(const Problem& problem) {

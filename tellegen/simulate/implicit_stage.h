@@ -18,6 +18,9 @@ namespace tellegen {
 class ImplicitStage {
  public:
   virtual ~ImplicitStage() = default;
+  // As new, with the numbers and initial values that the problem has now. False where what was built does not
+  // fit them.
+  virtual bool restart(const Problem&) { return false; }
   virtual void set_alpha(double alpha) = 0;
   virtual void hold(std::span<const double> held) = 0;
   // Differentiated variables, then the problem's totals where this executor keeps them. False: no
@@ -45,6 +48,7 @@ class ImplicitStage {
   bool iterative() const { return network().iterative(); }  // false: one linear solution
   virtual void compile(double interpreting) = 0;  // where the compiler takes less than so many seconds
   virtual bool compiled() const = 0;
+  virtual double printing_seconds() const = 0;  // about as long it takes to write what a compiler reads
   std::int64_t iterations = 0, worst_iterations = 0, factorisations = 0;
   int max_iterations = 20, fixed_iterations = 0;  // fixed: so many, whatever they change; 0: to tolerance
 };

@@ -31,7 +31,7 @@ class SimulationError : public std::runtime_error {
   SimulationError(const std::string& message, double t, std::vector<std::string> details = {})
       : std::runtime_error(message), t(t), details(std::move(details)) {}
   double t;
-  std::vector<std::string> details;  // why, and what would mend it
+  std::vector<std::string> details;  // why, and what would help
 };
 
 struct InitialState {

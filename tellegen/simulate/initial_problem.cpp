@@ -2,6 +2,7 @@
 #include "tellegen/simulate/initial_problem.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -330,6 +331,21 @@ void InitialProblem::check_structure() {
   throw ModelError(std::move(fault));
 }
 
+// Joints of a mechanism whose equations of motion determine no acceleration.
+std::string InitialProblem::joints_of(const NullSpace& null) const {
+  std::vector<std::string> names;
+  for (const auto& part : null.rows) {
+    const int c = part.index < n_ ? component_of_row(system_, part.index) : -1;
+    if (c < 0) continue;
+    const Component& component = system_.model->components[c];
+    const std::string name = fmt::format("'{}'", component.name);
+    if (system_.model->kinds[component.kind].name.starts_with("multibody.") &&
+        std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 // The null space in words: what nothing determines, and which equations say the same or contradict each
 // other. `f` is the residual.
 Fault InitialProblem::explain_singular(std::span<const double> f) const {
@@ -379,6 +395,11 @@ Fault InitialProblem::explain_singular(std::span<const double> f) const {
     fault.details.push_back(fmt::format(
         "there is no steady state to begin with: give '{}' an initial value, or a way for what flows in",
         steady.front()));
+  else if (const std::string joints = joints_of(null); !joints.empty())
+    fault.details.push_back(fmt::format(
+        "nothing with mass moves along with {}: put a body at a frame behind it, with inertia about "
+        "its axis where it turns",
+        joints));
   else
     fault.details.push_back(
         "remove one of these components, or put a resistance in series with what fixes a potential (in "

@@ -59,6 +59,7 @@ class InitialProblem {
   void build_pattern();
   void check_structure();
   static bool contradicts(const NullSpace& null, std::span<const double> f);
+  std::string joints_of(const NullSpace& null) const;
   Fault explain_singular(std::span<const double> f) const;
   ExprMap<double> numbers_at_point() const;
   void add_condition_slopes(std::int32_t row, const StartCondition& c, std::span<const int> wrt,

@@ -294,7 +294,11 @@ bool InitialProblem::settle_in_time() {
 }
 
 bool InitialProblem::newton(int most) {
+  constexpr double stalled = 1e-6;
+  constexpr int patience = 8;
   std::vector<double> f(total_), step;
+  double least = std::numeric_limits<double>::infinity();
+  int least_at = 0;
   for (int iteration = 0; iteration < most; ++iteration) {
     ++iterations_;
     residual(f);
@@ -343,6 +347,12 @@ bool InitialProblem::newton(int most) {
     if (share == 1.0 && tableau_.limited_by() < 1e-6 &&
         (largest <= 1e-9 || (largest <= 1e-3 && is_rounding(f, part))))
       return true;
+    // Steps that have long been this small and shrink no more: rounding, behind a large gain.
+    if (largest < 0.5 * least) least = largest, least_at = iteration;
+    if (share == 1.0 && tableau_.limited_by() < 1e-6 && largest <= stalled &&
+        iteration - least_at >= patience)
+      return true;
+    if (iteration + 1 < most) continue;
     const auto worst =
         std::max_element(f.begin(), f.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
     const auto row = static_cast<std::int32_t>(worst - f.begin());

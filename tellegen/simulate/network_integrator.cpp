@@ -64,12 +64,59 @@ bool NetworkIntegrator::keep(Checkpoint& parts) {
   return true;
 }
 
+StepCode NetworkIntegrator::step_code() const {
+  StepCode code;
+  const NetworkCode last(*step_, problem_.options.iterations);
+  if (options_.events) {
+    code = events_.code();
+    if (!code.refused.empty()) return code;
+    code.events->start_steps = starting_;
+    last.add_registers(*code.events);
+  }
+  code.refused = last.refused();
+  if (start_ && code.refused.empty())
+    code.refused = NetworkCode(*start_, problem_.options.iterations).refused();
+  if (!code.refused.empty()) return code;
+  const auto add = [&](const NetworkCode& step) {
+    StepCode::Part part = step.part(problem_.step);
+    const std::vector<std::int32_t> held = std::move(part.inputs);
+    part.inputs.clear();
+    for (const std::int32_t input : problem_.external) part.inputs.push_back(held[input]);
+    code.parts.push_back(std::move(part));
+  };
+  if (start_) {
+    const NetworkCode first(*start_, problem_.options.iterations);
+    add(first);
+    code.parts[0].steps = plan_.start_steps;
+    code.parts[0].hand_over = first.hand_over(last);
+  }
+  add(last);
+  return code;
+}
+
+std::vector<StepTables> NetworkIntegrator::step_tables() const {
+  std::vector<StepTables> all;
+  for (const auto* step : {start_.get(), step_.get()}) {
+    if (!step) continue;
+    StepTables tables = NetworkCode(*step, problem_.options.iterations).tables();
+    const std::vector<char> factor = std::move(tables.factor);
+    tables.factor.clear();
+    for (const std::int32_t input : problem_.external) tables.factor.push_back(factor[input]);
+    all.push_back(std::move(tables));
+  }
+  return all;
+}
+
 bool NetworkIntegrator::one_step(NetworkStep& step, double t) {
   const auto result = step.step(t, problem_.options.iterations, 50);
   if (!result.converged) {
-    failure_ = fmt::format(
-        "Newton's iteration did not converge in the step to t = {:.9g} s; the largest change is in {}", t,
-        step.largest_change());
+    const std::string singular = step.singular_message();
+    failure_ = singular.empty()
+                   ? fmt::format(
+                         "Newton's iteration did not converge in the step to t = {:.9g} s; the largest "
+                         "change is in {}",
+                         t, step.largest_change())
+                   : fmt::format("in the step to t = {:.9g} s {}", t, singular);
     return false;
   }
   statistics_.iterations += result.iterations;

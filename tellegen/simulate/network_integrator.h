@@ -3,7 +3,7 @@
 
 #include "tellegen/simulate/event_steps.h"
 #include "tellegen/simulate/integrator.h"
-#include "tellegen/simulate/network_step.h"
+#include "tellegen/simulate/network_code.h"
 
 namespace tellegen {
 
@@ -26,12 +26,14 @@ class StepListener {
 // How many steps keep totals and followed outputs: what followed_steps() is for small models.
 std::int64_t followed_steps_of_network(const Problem& problem);
 
-class NetworkIntegrator : public Integrator, private StepExecutor {
+class NetworkIntegrator : public Integrator, public HasTables, private StepExecutor {
  public:
   NetworkIntegrator(const Problem& problem, Network network, StepListener* listener = nullptr);
   std::int64_t advance(std::int64_t samples, double* rows) override;
   void set_input(int input, double value) override;
   bool keep(Checkpoint& parts) override;
+  StepCode step_code() const override;
+  std::vector<StepTables> step_tables() const override;
   std::optional<double> ended() const override { return events_.ended(); }
   std::string failure() const override { return failure_; }
   Statistics statistics() const override;

@@ -12,7 +12,6 @@
 namespace tellegen {
 namespace {
 
-constexpr int sections = 6, recovery = 5;
 // In the tiniest steps to an event differences of values are mostly rounding.
 double rounding_floor_of(const Scheme& scheme, double step) {
   return rounding_floor * std::max(1.0, 1e-5 * scheme.alpha * step);
@@ -44,6 +43,7 @@ NetworkStep::NetworkStep(const Network& network, const Storage& storage, const S
   place(state);
   right_.resize(network.size());
   prepare();
+  if (singular_) throw SimulationError(singular_message(), 0.0);
   if (!constant_tangent_) {
     // Pivots and their memory now, at the start: steps only refactorise, unless these pivots go bad.
     for (GroupStep& g : groups_)
@@ -85,16 +85,17 @@ void NetworkStep::prepare() {
       }
   values_ = base_;
   if (!constant_tangent_) return;
-  if (!(prepared_ ? lu_->refactor(base_) : lu_->factor(base_))) {
-    const auto column = lu_->singular_column();
-    throw SimulationError(
-        fmt::format(
-            "the equations of a step are singular{}",
-            column < 0 ? "" : ": not determined is " + column_name(system_, network_.column_of[column])),
-        0.0);
-  }
+  singular_ = !(prepared_ ? lu_->refactor(base_) : lu_->factor(base_));
+  if (singular_) return;
   prepared_ = true;
   if (!options_.events && network_.size() > 0) solver_ = std::make_unique<RowSolver>(*lu_, sources_);
+}
+
+std::string NetworkStep::singular_message() const {
+  if (!singular_) return "";
+  const auto column = lu_->singular_column();
+  return "the equations of a step are singular" +
+         (column < 0 ? "" : ": not determined is " + column_name(system_, network_.column_of[column]));
 }
 
 // Each column is an unknown, or recovered from its component.
@@ -480,7 +481,8 @@ void NetworkStep::solve() {
 }
 
 NetworkStep::Result NetworkStep::step(double t, int fixed_iterations, int max_iterations) {
-  Result result;
+  Result result{.converged = !singular_};
+  if (singular_) return result;
   move_on();
   for (GroupStep& g : groups_) {
     g.batch.uniform(g.time) = t;

@@ -49,7 +49,8 @@ class NetworkStep {
   std::size_t iterate_count() const;
   void iterates(std::span<double> values) const;
   void set_iterates(std::span<const double> values);
-  std::string largest_change() const;  // after a step that did not converge
+  std::string largest_change() const;    // after a step that did not converge ...
+  std::string singular_message() const;  // ... unless its equations are singular; empty: they are not
   void keep(Checkpoint& parts);
   // Steps in between leave no trace in those to come: pivots are as before.
   void begin_aside();
@@ -62,8 +63,12 @@ class NetworkStep {
   void formula_rates(std::span<double> rates);
   void formula_rates(std::span<const std::int32_t> some, std::span<double> rates);
 
+  std::int64_t pivot_choices() const { return lu_->choices(); }
+
  private:
-  std::string source() const;  // empty: not for a compiler
+  friend class NetworkCode;
+  static constexpr int sections = 6, recovery = 5;  // of a group's program
+  std::string source() const;                       // empty: not for a compiler
   bool use(std::string_view source, double interpreting);
   struct GroupStep {
     Batch batch;
@@ -110,7 +115,7 @@ class NetworkStep {
   std::vector<double> pivots_aside_;
   std::int64_t choices_aside_ = -1;
   std::unique_ptr<RowSolver> solver_;  // with events the factors change, and KLU solves
-  bool constant_tangent_ = true, pending_ = false, prepared_ = false;
+  bool constant_tangent_ = true, pending_ = false, prepared_ = false, singular_ = false;
   bool iterate_drives_ = false;  // right-hand sides depend on the iterate
   std::vector<double> work_;     // unknowns (in the order of position_), sources, a zero for the datum
   std::vector<std::int32_t> position_;

@@ -132,6 +132,28 @@ q2  = { kind = "thermal.heat_source", p = "datum", n = "y", Q = 1 }
   EXPECT_NE(integrator.failure().find("'bad'"), std::string::npos) << integrator.failure();
 }
 
+// What an event changes may leave nothing to determine a node: told as a step that fails, for nothing is
+// thrown while a run goes on.
+TEST(NetworkStep, equations_that_become_singular_are_a_step_that_fails) {
+  const Model model = model_of(R"toml(
+q = { kind = "thermal.heat_source", p = "datum", n = "x", Q = 1 }
+c = { kind = "thermal.capacitor", p = "x", n = "datum", C = 2, T0 = 1 }
+)toml");
+  TestProblem p(model, options_of("bdf1", 1.0, 0.1), {"x.T"});
+  const Network network = build_network(p.system);
+  StepOptions options;
+  options.step = 0.1;
+  options.events = true;
+  NetworkStep step(network, p.problem.storage, bdf(1, 0.1), p.problem.outputs,
+                   start_state(network, p.problem.initial), options);
+  EXPECT_TRUE(step.step(0.1, 0, 50).converged);
+  step.set_scheme(Scheme{});  // no rates: the capacitor is gone
+  EXPECT_FALSE(step.step(0.2, 0, 50).converged);
+  EXPECT_NE(step.singular_message().find("x.T"), std::string::npos) << step.singular_message();
+  step.set_scheme(bdf(1, 0.1));
+  EXPECT_TRUE(step.step(0.2, 0, 50).converged);
+}
+
 // The integral of a square is nonlinear, and nothing of the network depends on it: the tangent is constant.
 TEST(NetworkStep, what_only_observes_the_network_is_iterated_too) {
   const Model model = model_of(R"toml(

@@ -19,9 +19,10 @@ double fourth_difference(double a, double b, double c, double d, double e) {
 
 }  // namespace
 
-RunCurves::RunCurves(std::size_t curves, double accuracy)
+RunCurves::RunCurves(std::size_t curves, double accuracy, std::vector<double> magnitudes)
     : width_(curves),
       accuracy_(accuracy),
+      magnitudes_(std::move(magnitudes)),
       low_(curves, std::numeric_limits<double>::infinity()),
       high_(curves, -std::numeric_limits<double>::infinity()),
       largest_(curves, 0.0) {}
@@ -40,7 +41,8 @@ double RunCurves::error_of(const std::vector<double>& v) const {
   for (std::size_t c = 0; c < width_; ++c) {
     const double* y = v.data() + c;
     const double d4 = fourth_difference(y[0], y[width_], y[2 * width_], y[3 * width_], y[4 * width_]);
-    const double range = std::max(high_[c] - low_[c], smallest_range * largest_[c]);
+    const double range = magnitudes_.empty() ? std::max(high_[c] - low_[c], smallest_range * largest_[c])
+                                             : std::max(largest_[c], magnitudes_[c]);
     if (range > 0.0) worst = std::max(worst, std::abs(d4) / (10 * accuracy_ * range));
   }
   return worst;

@@ -19,8 +19,9 @@ class RunCurves {
  public:
   static constexpr std::size_t points = 5;  // of a panel
 
-  // `accuracy`: of the curves, relative to their range.
-  RunCurves(std::size_t curves, double accuracy);
+  // `accuracy`: of the curves, relative to their range; where magnitudes are given, to the largest that the
+  // curve has had, and not below the given one.
+  RunCurves(std::size_t curves, double accuracy, std::vector<double> magnitudes = {});
 
   // A step, or the part of it that is valid: `solve` gives the formulas' values within it, or says that it
   // cannot. Of panels that begin in it already, none is kept: a step may be taken back.
@@ -55,7 +56,7 @@ class RunCurves {
   std::size_t width_;
   double accuracy_, begin_ = 0.0;
   std::vector<double> ends_, values_;
-  std::vector<double> low_, high_, largest_;
+  std::vector<double> magnitudes_, low_, high_, largest_;
   bool full_ = false;
 };
 

@@ -35,6 +35,23 @@ TEST(run_curves, the_maximum_of_a_sine_lies_between_its_points) {
   EXPECT_NEAR(curve.maximum(0, 0.1).value, sine(0.1), 1e-6);  // at the end of a span
 }
 
+// A curve at rest but for the rounding of larger ones is no reason to divide steps.
+TEST(run_curves, with_a_magnitude_rounding_is_not_looked_at) {
+  const auto solutions = [](std::vector<double> magnitudes) {
+    RunCurves curves(1, 1e-6, std::move(magnitudes));
+    int count = 0;
+    for (int k = 0; k < 10; ++k)
+      curves.add_step(k, k + 1, [&](double t, double* y) {
+        ++count;
+        *y = 1e-9 * std::sin(1e3 * t);
+        return true;
+      });
+    return count;
+  };
+  EXPECT_EQ(solutions({1.0}), 41);
+  EXPECT_GT(solutions({}), 400);
+}
+
 TEST(run_curves, integrals_and_values_are_those_of_the_function) {
   const RunCurves curves = curves_of(sine, 7);
   const Curve curve(curves, 0);

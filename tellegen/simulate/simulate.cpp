@@ -15,12 +15,27 @@
 #include "tellegen/simulate/algebraic.h"
 #include "tellegen/simulate/delays.h"
 #include "tellegen/simulate/denormals.h"
+#include "tellegen/simulate/equilibrium.h"
 #include "tellegen/simulate/fmu_blocks.h"
+#include "tellegen/simulate/linear_start.h"
 #include "tellegen/simulate/stop.h"
 #include "tellegen/symbolic/nearest.h"
 
 namespace tellegen {
 namespace {
+
+// Whether no output leaves its first value by more than rounding does.
+bool is_at_rest(const SimulationResult& result) {
+  constexpr double moved = 1e-5;  // more than the search for the start leaves over
+  const std::size_t width = result.names.size();
+  if (width == 0 || result.t.size() < 2) return false;
+  for (std::size_t c = 0; c < width; ++c) {
+    const double first = result.values[c];
+    for (std::size_t k = c; k < result.values.size(); k += width)
+      if (!(std::abs(result.values[k] - first) <= moved * (std::abs(first) + moved))) return false;
+  }
+  return true;
+}
 
 // Rows are kept in memory until they are written.
 void check_size(const Model& model, std::int64_t rows, std::int64_t width) {
@@ -213,12 +228,21 @@ Problem problem_without_start(const EquationSystem& system, const SimulationOpti
   return problem;
 }
 
+namespace {
+
+InitialState start_of(const Problem& problem, Tableau& tableau) {
+  return find_initial_state(
+      tableau, problem.storage,
+      problem.options.method == "adaptive" ? UnknownRates::zero : UnknownRates::refused);
+}
+
+}  // namespace
+
 Problem prepare_problem(const EquationSystem& system, const SimulationOptions& options,
                         const std::vector<OutputColumn>& outputs) {
   Problem problem = problem_without_start(system, options, outputs);
   Tableau tableau(system);
-  problem.initial = find_initial_state(
-      tableau, problem.storage, options.method == "adaptive" ? UnknownRates::zero : UnknownRates::refused);
+  problem.initial = start_of(problem, tableau);
   return problem;
 }
 
@@ -239,6 +263,8 @@ void Simulation::prepare(const EquationSystem& system, const SimulationOptions& 
     std::vector<Expr> formulas;
     for (const OutputColumn& o : outputs_) formulas.push_back(o.value);
     baked_ = std::make_unique<BakedNumbers>(system, formulas);
+    renumbering_ = std::make_unique<Renumbering>(*owned_);
+    start_ = LinearStart::make(system, problem_.storage);
     tableau_ = std::make_unique<Tableau>(system);
   }
   if (!problem_.recorded.empty()) {
@@ -264,18 +290,32 @@ bool Simulation::records_steps() const {
   return is_algebraic(problem_) || traits_of(problem_.options.method).records;
 }
 
-bool Simulation::restart(double stop) {
+// Conditions and redundant storage have numbers in their formulas.
+bool Simulation::only_numbers_change() const {
   const Model& model = *problem_.system->model;
-  // Conditions and redundant storage have numbers in their formulas.
-  if (!baked_ || !baked_->same(model) || account_ || problem_.record || !problem_.storage.redundant.empty() ||
-      !model.steady.empty() || has_conditions(model) || !renumber(*owned_))
+  return baked_ && !account_ && !problem_.record && problem_.storage.redundant.empty() &&
+         model.steady.empty() && !has_conditions(model);
+}
+
+bool Simulation::restart(double stop) {
+  if (!only_numbers_change() || !baked_->same(*problem_.system->model) || !renumbering_->take_over())
     return false;
   problem_.options.stop = stop;
-  std::vector<double> held;
-  for (const Discrete& d : owned_->discrete) held.push_back(d.start);
-  tableau_->hold(held);
-  problem_.initial = find_initial_state(*tableau_, problem_.storage);
+  if (!start_ || !start_->find(problem_.initial)) {
+    std::vector<double> held;
+    for (const Discrete& d : owned_->discrete) held.push_back(d.start);
+    tableau_->hold(held);
+    problem_.initial = start_of(problem_, *tableau_);
+  }
   return integrator_->restart();
+}
+
+std::optional<StartRows> Simulation::write_start(RowList& list, const NumberRows& numbers) const {
+  if (!only_numbers_change() || !start_) return std::nullopt;
+  baked_->write(list, numbers);
+  StartRows start{renumbering_->write(numbers), {}};
+  start_->write(list, numbers, start);
+  return start;
 }
 
 void Simulation::first_row(double* row) const {
@@ -367,6 +407,12 @@ SimulationResult Simulation::run(const Progress& progress) {
     }
   }
   result.statistics = integrator_->statistics();
+  if (result.failure.empty() && !result.ended && result.statistics.warning.empty() && is_at_rest(result))
+    if (const auto rate = growth_of_disturbances(*problem_.system, problem_.initial, result.t.back()))
+      result.statistics.warning = fmt::format(
+          "nothing moves: the run stays where it began, but that is not stable; a disturbance would grow "
+          "e-fold every {:.3g} s. Begin elsewhere (an initial value, .ic), or disturb it by a source",
+          1.0 / *rate);
   if (result.statistics.steps > 0)
     result.step = result.t.back() / static_cast<double>(result.statistics.steps);
   return result;

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tellegen/model/model.h"
 #include "tellegen/simulate/balance.h"
 #include "tellegen/simulate/integrator.h"
+#include "tellegen/simulate/start_rows.h"
 
 namespace tellegen {
 
@@ -69,12 +71,16 @@ class Simulation {
   // where what was built does not fit them: then build another. Only a simulation of a model, with
   // SimulationOptions::restarts. Throws as the constructor does.
   bool restart(double stop);
+  // The same for many runs at once, as operations of a list; nothing where initial values are searched for,
+  // or more than numbers would change. The end stays as it is.
+  std::optional<StartRows> write_start(RowList& list, const NumberRows& numbers) const;
   const Problem& problem() const { return problem_; }
   const EquationSystem& system() const { return *problem_.system; }
 
   // What run() is made of, for a loop with a clock of its own (tellegen/realtime/).
   Integrator& integrator() { return *integrator_; }
   const std::vector<OutputColumn>& outputs() const { return outputs_; }
+  StepCode step_code() const { return integrator_->step_code(); }  // before it has begun
   // False: what is recorded comes from rows (run() knows how), behind the outputs in each.
   bool records_steps() const;
   double sample_interval() const { return problem_.step * static_cast<double>(problem_.stride); }
@@ -89,9 +95,13 @@ class Simulation {
 
  private:
   void prepare(const EquationSystem& system, const SimulationOptions& options);
+  bool only_numbers_change() const;
   std::unique_ptr<EquationSystem> owned_;
-  std::unique_ptr<class Tableau> tableau_;  // with `restarts`: for the initial values of all runs
+  // With `restarts`: for the numbers and the initial values of all runs.
+  std::unique_ptr<class Tableau> tableau_;
   std::unique_ptr<class BakedNumbers> baked_;
+  std::unique_ptr<class Renumbering> renumbering_;
+  std::unique_ptr<class LinearStart> start_;  // null: they are searched for
   Problem problem_;
   std::vector<OutputColumn> outputs_;
   std::optional<EnergyAccount> account_;

@@ -72,6 +72,7 @@ SourceJumps::SourceJumps(const EquationSystem& system, double step, double stop,
           if (depends_on(choice, time_)) source.choices.push_back(choice);
         }
       if (source.choices.empty()) continue;
+      possible_ = true;
       for (Expr s : symbols_of(source.choices))
         if (const auto found = slot.find(s); found != slot.end())
           for (std::int32_t m = 0; m < group.size(); ++m)

@@ -23,9 +23,10 @@ class SourceJumps {
   // system must outlive this.
   SourceJumps(const EquationSystem& system, double step, double stop, bool kinks = false);
   bool empty() const { return sources_.empty(); }
-  double next() const { return next_; }  // when one may jump; infinity: never again
-  bool jumps() const;                    // whether one does, at next()
-  void pass();                           // next() is behind
+  bool possible() const { return possible_; }  // with other numbers of the same equations
+  double next() const { return next_; }        // when one may jump; infinity: never again
+  bool jumps() const;                          // whether one does, at next()
+  void pass();                                 // next() is behind
   std::span<const StepCode::Number> deciding() const { return deciding_; }  // numbers that say when
   double before(double t) const;  // a time so little before t that only a jump at t tells
   void keep(Checkpoint& parts) {
@@ -48,7 +49,7 @@ class SourceJumps {
 
   Expr time_;
   double step_;
-  bool kinks_;
+  bool kinks_, possible_ = false;
   std::vector<Source> sources_;
   std::vector<StepCode::Number> deciding_;
   double next_ = std::numeric_limits<double>::infinity();

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <random>
 
-#include "tellegen/equations/test_text.h"
 #include "tellegen/model/parameters.h"
+#include "tellegen/model/test_text.h"
 #include "tellegen/simulate/start_derivatives.h"
 
 namespace tellegen {

@@ -6,8 +6,14 @@
 namespace tellegen {
 
 StepState start_state(const Network& network, const InitialState& initial) {
-  const EquationSystem& system = *network.system;
   StepState state;
+  put_start_state(network, initial, state);
+  return state;
+}
+
+void put_start_state(const Network& network, const InitialState& initial, StepState& state) {
+  const EquationSystem& system = *network.system;
+  for (auto* list : {&state.value[0], &state.iterates, &state.previous}) list->clear();
   const auto value = [&](const Group& group, int s, std::int32_t m) {
     return symbol_value(group, s, m, initial.x);
   };
@@ -39,7 +45,6 @@ StepState start_state(const Network& network, const InitialState& initial) {
       }
     }
   }
-  return state;
 }
 
 Expr change_of_variable(Expr value, Expr iterate, double scale, double tolerance) {

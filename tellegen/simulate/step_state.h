@@ -23,6 +23,9 @@ inline void keep(Checkpoint& parts, StepState& s) {
 }
 
 StepState start_state(const Network& network, const InitialState& initial);
+// Over what was there: allocates nothing where that was a state of this network, and its components are
+// linear.
+void put_start_state(const Network& network, const InitialState& initial, StepState& state);
 
 struct StepOptions {
   double step = 0.0;                 // length

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "tellegen/equations/test_text.h"
+#include "tellegen/model/test_text.h"
 #include "tellegen/simulate/parameter_derivatives.h"
 
 namespace tellegen {

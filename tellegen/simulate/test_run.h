@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tellegen/equations/test_text.h"
+#include "tellegen/model/test_text.h"
 #include "tellegen/simulate/simulate.h"
 
 namespace tellegen {

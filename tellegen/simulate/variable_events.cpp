@@ -265,6 +265,7 @@ bool VariableRun::recover(double t) {
 
 bool VariableRun::keep(Checkpoint& parts) {
   breakpoints_.keep(parts);
+  dead_points_.keep(parts);
   stage_->keep(parts);
   parts(peak_, rounded_, t_, h_, alpha_, x_, rate_, iterates_, held_, quantities_, after_restart_, rejected_,
         last_error_, restart_step_, typical_);

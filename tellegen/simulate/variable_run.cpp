@@ -29,14 +29,19 @@ constexpr double caution = 0.1;  // errors of single steps add up: this part of 
 constexpr double at_a_jump = 1.0 / 30;
 constexpr double allowed_between = 0.1;   // of the tolerance, by rows between solutions: these do not add up
 constexpr double straight_enough = 0.05;  // error of a step whose cubic is good enough for what is inside
+// Of the longest step between sines, where equations are not linear: a rectifier may conduct for a fortieth
+// of a period only, and all stages of a longer step may lie beside that, so that its error shows nothing. Not
+// where equations jump: there a step is long enough for its error to show the jump (at_a_jump).
+constexpr double nonlinear_part = 0.3;
 constexpr std::int64_t steps_between_looks = 32;
 constexpr std::int64_t steps_to_look_at = 20000;
 // Of a run, at the pace of the last ones; and where an `if` may switch back and forth.
 constexpr double hopeless_steps = 1e8, hopeless_switches = 3e6;
 
-std::vector<Expr> with_quantities(const Problem& problem) {
+std::vector<Expr> with_quantities(const Problem& problem, const std::vector<Expr>& speeds) {
   std::vector<Expr> formulas = problem.outputs, updates;
   formulas.insert(formulas.end(), problem.recorded.begin(), problem.recorded.end());
+  formulas.insert(formulas.end(), speeds.begin(), speeds.end());
   for (const Discrete& d : problem.system->discrete)
     if (d.every == 0.0 && !d.external) updates.push_back(d.update);
   const auto quantities = switching_quantities(updates);
@@ -81,16 +86,19 @@ double end_of(const Problem& problem, double interval) {
 
 }  // namespace
 
-VariableRun::VariableRun(const Problem& problem)
+VariableRun::VariableRun(const Problem& problem, std::unique_ptr<ImplicitStage> stage)
     : problem_(problem),
       system_(*problem.system),
       interval_(problem.step * static_cast<double>(problem.stride)),
       stop_(end_of(problem, interval_)),
       breakpoints_(system_, interval_, std::min(stop_, 1e6 * interval_)),
-      formulas_(with_quantities(problem)),
+      dead_points_(system_),
+      formulas_(with_quantities(problem, dead_points_.formulas())),
       width_(problem.outputs.size()),
-      first_quantity_(width_ + problem.recorded.size()),
-      stage_(make_implicit_stage(problem, formulas_, 1.0 / (Esdirk::gamma * 1e-3 * interval_))),
+      first_speed_(width_ + problem.recorded.size()),
+      first_quantity_(first_speed_ + dead_points_.formulas().size()),
+      stage_(stage ? std::move(stage)
+                   : make_implicit_stage(problem, formulas_, 1.0 / (Esdirk::gamma * 1e-3 * interval_))),
       controlled_(system_.rates.size()),
       jumps_(equations_jump(system_)),
       held_(problem.initial.held),
@@ -126,7 +134,7 @@ VariableRun::VariableRun(const Problem& problem)
   quantities_.resize(formulas_.size() - first_quantity_);
   low_ = high_ = quantities_;
   wants_compiler_ = problem.options.compile;
-  if (wants_compiler_) stage_->compile(0.0);
+  watch_.next = stage_->printing_seconds();
   statistics_.variable_step = true;
   statistics_.unknowns = stage_->network().size();
   if (count_ == controlled_ && !problem.totals.empty()) followed_.begin(problem, sample_count(problem));
@@ -195,7 +203,10 @@ void VariableRun::predict(int i, double h) {
         if (a != b) weight[a] *= (c[i] - c[at[b]]) / (c[at[a]] - c[at[b]]);
     begin_at({weight[0], &guess_[at[0]]}, {weight[1], &guess_[at[1]]}, {weight[2], &guess_[at[2]]});
   };
-  if (i == 1) {
+  if (heads_on_ && older_length_ > 0.0) {
+    const double ahead = c[i] * h / older_length_;
+    begin_at({1.0 + ahead, &guess_[0]}, {-ahead, &older_guess_}, {0.0, &guess_[0]});
+  } else if (i == 1) {
     const double ahead = older_length_ > 0.0 ? std::min(2.0, c[1] * h / older_length_) : 0.0;
     begin_at({1.0 + ahead, &guess_[0]}, {-ahead, &older_guess_}, {0.0, &guess_[0]});
   } else if (i == 2) {
@@ -214,7 +225,8 @@ bool VariableRun::solve_stage(int i, double h) {
     history_[k] = -alpha_ * (before_[k] + h * sum);
   }
   const double t = i == last_stage ? end_time_ : begin_ + Esdirk::node[i] * h;
-  double* row = i == last_stage && !quantities_.empty() ? row_.data() : nullptr;
+  const bool looks = !quantities_.empty() || !dead_points_.empty();
+  double* row = i == last_stage && looks ? row_.data() : nullptr;
   const bool newton = stage_->iterative();
   if (newton) predict(i, h);
   bool good = solve(t, after_, row);
@@ -286,9 +298,12 @@ bool VariableRun::step() {
   if (!problem_.external.empty()) end = std::min(end, row_time(rows_ + 1));
   const double shortest = std::max(4.0 * rounding * t_, 1e-9 * rounding * interval_);
   RefusedErrors refused;
+  std::size_t turns = 0;
   for (int recoveries = 0;;) {
     const double left = end - t_;
-    double h = std::min({h_, breakpoints_.longest_step(), delays_.shortest()});
+    const double longest =
+        breakpoints_.longest_step() * (stage_->iterative() && !jumps_ ? nonlinear_part : 1.0);
+    double h = std::min({h_, longest, delays_.shortest()});
     const bool reaches = h >= left * (1 - 1e-9);
     h = reaches ? left : std::min(h, std::max(0.5 * left, 0.7 * h));  // no remainder
     if (h <= shortest) {  // rounding between two instants that are one
@@ -301,6 +316,16 @@ bool VariableRun::step() {
     }
     const bool solved = attempt(h, reaches && breakpoint <= end * (1 + 1e-12));
     const double error = solved ? error_norm(h) / (t_ < jump_before_ ? at_a_jump : 1.0) : 0.0;
+    if (solved && error <= 1.0 && changing_stage_ == 0)
+      if (const std::string joint = dead_points_.jumping(speeds(), t_, h); !joint.empty()) {
+        constexpr std::array<double, 5> shorter{1.0, 0.8, 0.8, 0.4, 0.2};
+        if (turns == shorter.size())
+          return fail(fmt::format("'{}' is in a dead point at t = {:.9g} s, where it would turn back or jump",
+                                  joint, t_));
+        rejected_ = heads_on_ = true;
+        h_ = h * shorter[turns++];
+        continue;
+      }
     if (solved && error <= 1.0) {
       choose_next(h, error);
       accept(h, reaches, end);
@@ -374,8 +399,14 @@ void VariableRun::accept(double h, bool reaches, double end) {
     low_.swap(quantities_);
     std::copy(row_.begin() + static_cast<long>(first_quantity_), row_.end(), quantities_.begin());
   }
+  if (!dead_points_.empty()) dead_points_.pass(speeds(), t_);
+  heads_on_ = false;
   forced_end_ = std::numeric_limits<double>::infinity();
   row_known_ = false;
+}
+
+std::span<const double> VariableRun::speeds() const {
+  return std::span(row_).subspan(first_speed_, first_quantity_ - first_speed_);
 }
 
 // The cubic through both ends, by values and rates, is off by bend theta^2 (1 - theta)^2 with a bend that
@@ -504,8 +535,8 @@ void VariableRun::remember_updates() {
   });
 }
 
-// A compiler costs some tenths of a second: where its work is not at hand, a run is interpreted until it
-// turns out to be long: as long as the compiler takes, since nobody knows how long it will be.
+// A compiler costs some tenths of a second, and printing what it reads some milliseconds: a run is
+// interpreted until it turns out to be long, as long as these take, since nobody knows how long it will be.
 void VariableRun::compile_where_it_pays() {
   if (!wants_compiler_ || stage_->compiled() || statistics_.steps % steps_between_looks != 0) return;
   const double spent = std::chrono::duration<double>(Clock::now() - begun_).count();
@@ -558,7 +589,39 @@ std::int64_t VariableRun::advance(std::int64_t samples, double* rows) {
   return rows_ - first;
 }
 
+namespace {
+
+// One run, or one after another on the same stage.
+class VariableRuns : public Integrator {
+ public:
+  explicit VariableRuns(const Problem& problem)
+      : problem_(problem), run_(std::make_unique<VariableRun>(problem)) {}
+  bool restart() override {
+    // Where the stop follows from numbers, so may the rows.
+    if (end_of(problem_, problem_.step * static_cast<double>(problem_.stride)) != run_->stop()) return false;
+    std::unique_ptr<ImplicitStage> stage = run_->give_stage();
+    if (!stage->restart(problem_)) return false;
+    run_ = std::make_unique<VariableRun>(problem_, std::move(stage));
+    return true;
+  }
+  std::int64_t advance(std::int64_t samples, double* rows) override { return run_->advance(samples, rows); }
+  std::optional<double> ended() const override { return run_->ended(); }
+  void compile(double interpreting) override { run_->compile(interpreting); }
+  void set_input(int input, double value) override { run_->set_input(input, value); }
+  bool keep(Checkpoint& parts) override { return run_->keep(parts); }
+  std::string failure() const override { return run_->failure(); }
+  Statistics statistics() const override { return run_->statistics(); }
+  Totals totals() const override { return run_->totals(); }
+
+ private:
+  const Problem& problem_;
+  std::unique_ptr<VariableRun> run_;
+};
+
+}  // namespace
+
 std::unique_ptr<Integrator> make_variable_step(const Problem& problem) {
+  if (problem.options.restarts) return std::make_unique<VariableRuns>(problem);
   return std::make_unique<VariableRun>(problem);
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tellegen/simulate/breakpoints.h"
+#include "tellegen/simulate/dead_points.h"
 #include "tellegen/simulate/delays.h"
 #include "tellegen/simulate/dense_rows.h"
 #include "tellegen/simulate/esdirk.h"
@@ -19,7 +20,11 @@ namespace tellegen {
 
 class VariableRun : public Integrator {
  public:
-  explicit VariableRun(const Problem& problem);
+  // `stage`: one of an earlier run of this problem, begun anew; null: another is made.
+  explicit VariableRun(const Problem& problem, std::unique_ptr<ImplicitStage> stage = nullptr);
+  std::unique_ptr<ImplicitStage> give_stage() { return std::move(stage_); }
+  double stop() const { return stop_; }
+  void compile(double interpreting) override { stage_->compile(interpreting); }
   std::int64_t advance(std::int64_t samples, double* rows) override;
   std::optional<double> ended() const override { return ended_; }
   void set_input(int input, double value) override;
@@ -50,6 +55,7 @@ class VariableRun : public Integrator {
   double error_of(std::size_t k, double h) const;  // of a step, by the two formulas
   double allowed_error(std::size_t k) const;
   double error_norm(double h) const;
+  std::span<const double> speeds() const;
   void learn_rounding(double h);
   void accept(double h, bool reaches, double end);
   void choose_next(double h, double error);
@@ -82,8 +88,11 @@ class VariableRun : public Integrator {
   const EquationSystem& system_;
   const double interval_, stop_;
   Breakpoints breakpoints_;
-  std::vector<Expr> formulas_;  // outputs, what is recorded, then the quantities that updates look at
-  std::size_t width_ = 0, first_quantity_ = 0;
+  DeadPoints dead_points_;
+  bool heads_on_ = false;  // Newton begins where the last step was heading
+  // Outputs, what is recorded, what dead points look at, then the quantities that updates look at.
+  std::vector<Expr> formulas_;
+  std::size_t width_ = 0, first_speed_ = 0, first_quantity_ = 0;
   std::unique_ptr<ImplicitStage> stage_;
   std::size_t count_ = 0, controlled_ = 0;  // variables, and those of them that have a say in steps
   bool jumps_;                              // the equations do, with variables

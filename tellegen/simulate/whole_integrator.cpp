@@ -10,10 +10,14 @@ namespace tellegen {
 namespace {
 
 // Totals stand behind the differentiated variables.
-StepState start_with_totals(const Network& network, const Problem& problem) {
-  StepState state = start_state(network, problem.initial);
+void start_with_totals(const Network& network, const Problem& problem, StepState& state) {
+  put_start_state(network, problem.initial, state);
   for (auto& values : state.value) values.resize(values.size() + problem.totals.size(), 0.0);
   state.rate.insert(state.rate.end(), problem.totals_start.begin(), problem.totals_start.end());
+}
+StepState start_with_totals(const Network& network, const Problem& problem) {
+  StepState state;
+  start_with_totals(network, problem, state);
   return state;
 }
 
@@ -62,11 +66,13 @@ void WholeIntegrator::begin() {
 bool WholeIntegrator::restart() {
   if (!problem_.totals.empty()) return false;  // nobody asks for it
   if (events_->has_fmus()) return false;       // they begin anew, with the numbers of a model just read
-  state_ = start_with_totals(network_, problem_);
-  // When sources jump follows from numbers too.
-  const bool had_events = !events_->empty();
-  events_ = std::make_unique<EventSteps>(problem_, plan_, static_cast<StepExecutor&>(*this), state_);
-  if (events_->empty() == had_events) return false;
+  start_with_totals(network_, problem_, state_);
+  if (!events_->always_empty()) {
+    // When sources jump follows from numbers too.
+    const bool had_events = !events_->empty();
+    events_ = std::make_unique<EventSteps>(problem_, plan_, static_cast<StepExecutor&>(*this), state_);
+    if (events_->empty() == had_events) return false;
+  }
   if (start_ && !start_->restart(network_, state_)) return false;
   if (!step_->restart(network_, state_)) return false;
   scheme_ = plan_.scheme;
@@ -93,10 +99,8 @@ StepCode WholeIntegrator::step_code() const {
     step_->add_registers(*code.events);
   }
   const auto add = [&](const WholeStep& step) {
-    StepCode::Part part = step.part(control_);
-    std::vector<std::int32_t> held = std::move(part.inputs);
-    part.inputs.clear();
-    for (const std::int32_t input : problem_.external) part.inputs.push_back(held[input]);
+    StepCode::Part part = step.part(*problem_.system, control_);
+    for (const std::int32_t input : problem_.external) part.inputs.push_back(part.held[input]);
     code.parts.push_back(std::move(part));
   };
   if (start_) {

@@ -33,12 +33,42 @@ class WholeLanes : public RunLanes {
       std::fill(alive() + used, alive() + lanes_, 0.0);
     }
 
+    // What all lanes begin with, and what each has of its own.
+    void follow(std::vector<RowValue> registers) {
+      start_.resize(rows_.size());
+      own_.clear();
+      for (std::int32_t reg = 0; reg < loop_.program().registers; ++reg) {
+        std::fill_n(start_.begin() + std::ptrdiff_t{reg} * lanes_, lanes_, registers[reg].number);
+        if (registers[reg].varies()) own_.push_back({reg, registers[reg]});
+      }
+    }
+    // Lanes that are not good are dead, and like one that is.
+    void take_rows(RowList& list, std::span<const char> good) {
+      std::copy(start_.begin(), start_.end(), rows_.begin());
+      const auto first = std::find_if(good.begin(), good.end(), [](char g) { return g != 0; }) - good.begin();
+      for (const auto& [reg, value] : own_) {
+        double* to = row(reg);
+        list.put(value, to);
+        for (int l = 0; l < lanes_; ++l)
+          if (!good[l]) to[l] = to[first];
+      }
+      for (int l = 0; l < lanes_; ++l) alive()[l] = good[l] ? 1.0 : 0.0;
+    }
+    bool make_code_for_rows(const std::vector<std::int32_t>& more, double interpreting) {
+      std::vector<char> differ(static_cast<std::size_t>(loop_.program().registers), 0);
+      for (const auto& [reg, value] : own_) differ[reg] = 1;
+      return make_code_for(std::move(differ), more, interpreting);
+    }
+
     // `more`: registers that will differ although they do not yet. False where there is no code.
     bool make_code(const std::vector<std::int32_t>& more, double interpreting) {
       std::vector<char> differ(static_cast<std::size_t>(loop_.program().registers), 0);
       for (std::int32_t reg = 0; reg < loop_.program().registers; ++reg)
         differ[reg] = std::any_of(row(reg), row(reg) + lanes_,
                                   [&](double v) { return std::memcmp(&v, row(reg), sizeof v) != 0; });
+      return make_code_for(std::move(differ), more, interpreting);
+    }
+    bool make_code_for(std::vector<char> differ, const std::vector<std::int32_t>& more, double interpreting) {
       for (const std::int32_t reg : more) differ[reg] = 1;
       if (code_) {
         const auto& varying = code_->varying();
@@ -65,6 +95,8 @@ class WholeLanes : public RunLanes {
     const StepLoop& loop_;
     int lanes_;
     std::vector<double> rows_;  // [register][lane]
+    std::vector<double> start_;
+    std::vector<std::pair<std::int32_t, RowValue>> own_;
     std::shared_ptr<const LaneCode> code_;
   };
 
@@ -80,26 +112,56 @@ class WholeLanes : public RunLanes {
 
   int lanes() const override { return lanes_; }
 
-  void take(int lane) override {
+  bool take(int lane) override {
     for (WholeStep* step : {run_.start_.get(), run_.step_.get()})
       if (step) step->loop().set(run_.control_);
     step_.take(lane);
     if (start_) start_->take(lane);
     taken_ = lane + 1;
+    by_rows_ = false;
+    return true;
+  }
+
+  bool write(RowList& list, const Simulation& simulation, const StartRows& start) override {
+    const EquationSystem& system = *run_.problem_.system;
+    if (&system != simulation.problem().system || !run_.events_->always_empty()) return false;
+    std::vector<RowValue> values;
+    for (std::int32_t k = 0; k < static_cast<std::int32_t>(system.rates.size()); ++k)
+      values.push_back(start.differentiated(list, system, k));
+    for (WholeStep* step : {run_.start_.get(), run_.step_.get()}) {
+      if (!step) continue;
+      step->loop().set(run_.control_);
+      auto registers = step->write(list, start.numbers, values, start.rates);
+      if (!registers || !list.possible()) return false;
+      (step == run_.step_.get() ? step_ : *start_).follow(std::move(*registers));
+    }
+    return true;
+  }
+
+  void take_rows(RowList& list, std::span<const char> good) override {
+    step_.take_rows(list, good);
+    if (start_) start_->take_rows(list, good);
+    taken_ = lanes_;
+    by_rows_ = true;
   }
 
   bool run(std::int64_t samples, double interpreting, std::span<double> ends, std::span<char> good,
            const std::function<void()>& now_and_then) override {
-    step_.fill(taken_);
-    if (start_) start_->fill(taken_);
+    if (!by_rows_) {
+      step_.fill(taken_);
+      if (start_) start_->fill(taken_);
+    }
     const int taken = std::exchange(taken_, 0);
+    const auto make_code = [&](LoopLanes& loop, const std::vector<std::int32_t>& more) {
+      return by_rows_ ? loop.make_code_for_rows(more, interpreting) : loop.make_code(more, interpreting);
+    };
     std::vector<std::int32_t> handed;
     if (start_) {
-      if (!start_->make_code({}, interpreting)) return false;
+      if (!make_code(*start_, {})) return false;
       for (const RegisterCopy& c : hand_over_)
         if (start_->varies(c.source)) handed.push_back(c.target);
     }
-    if (!step_.make_code(handed, interpreting)) return false;
+    if (!make_code(step_, handed)) return false;
 
     const FlushDenormals flush;
     const std::int64_t stride = run_.problem_.stride, steps = samples * stride;
@@ -128,6 +190,7 @@ class WholeLanes : public RunLanes {
  private:
   WholeIntegrator& run_;
   int lanes_, taken_ = 0;
+  bool by_rows_ = false;
   std::optional<LoopLanes> start_;
   LoopLanes step_;
   std::vector<RegisterCopy> hand_over_;
@@ -146,12 +209,14 @@ std::unique_ptr<RunLanes> lanes_of(Simulation& simulation) {
   return integrator ? integrator->lanes() : nullptr;
 }
 
-void to_units(const Simulation& simulation, std::span<double> row) {
-  for (std::size_t k = 0; k < row.size(); ++k) {
+void to_units(const Simulation& simulation, std::span<double> rows, std::size_t lanes) {
+  for (std::size_t k = 0; k < rows.size() / lanes; ++k) {
     const std::string& unit = simulation.outputs()[k].unit;
     if (unit.empty()) continue;
-    const double offset = units().from_si(0.0, unit), slope = units().from_si(1.0, unit) - offset;
-    if (offset != 0.0 || slope != 1.0) row[k] = units().from_si(row[k], unit);
+    const UnitScale scale = units().scale(unit);
+    const double offset = scale.from_si(0.0), slope = scale.from_si(1.0) - offset;
+    if (offset != 0.0 || slope != 1.0)
+      for (double& value : rows.subspan(k * lanes, lanes)) value = scale.from_si(value);
   }
 }
 

@@ -56,13 +56,6 @@ class WholeStepBuilder {
       for (std::size_t k = 0; k < rates; ++k)
         if (canonical_[k] == static_cast<int>(k)) rate_root[k] = add_root(rate_value[k], 3);
     }
-    // Integrals over the run: the method's formula, solved for the new value.
-    std::vector<int> total_root, integrand_root;
-    for (std::size_t k = 0; k < totals_.size(); ++k) {
-      const Expr integrand = list_.define(in_solution(totals_[k]));
-      integrand_root.push_back(add_root(integrand, follow_section()));
-      total_root.push_back(add_root((integrand - total_history_[k]) * pow(alpha_, -1.0), follow_section()));
-    }
     // Iterates, exponentials and the size of the last change.
     std::vector<int> iterate_root, limited_root;
     std::vector<Expr> errors;
@@ -119,6 +112,14 @@ class WholeStepBuilder {
       turning.push_back({add_root(o.sine * c + o.cosine * s, 3), add_root(o.cosine * c - o.sine * s, 3),
                          add_root(pool_.call("sin", {argument}), 6),
                          add_root(pool_.call("cos", {argument}), 6)});
+    }
+    // Integrals over the run: the method's formula, solved for the new value. Last, so that all else is the
+    // same with and without them.
+    std::vector<int> total_root, integrand_root;
+    for (std::size_t k = 0; k < totals_.size(); ++k) {
+      const Expr integrand = list_.define(in_solution(totals_[k]));
+      integrand_root.push_back(add_root(integrand, follow_section()));
+      total_root.push_back(add_root((integrand - total_history_[k]) * pow(alpha_, -1.0), follow_section()));
     }
 
     StepProgram step;
@@ -193,7 +194,9 @@ class WholeStepBuilder {
     std::vector<ProgramInput> inputs = inputs_;
     for (ProgramInput& input : inputs) input.section = 0;
     const ProgramRoot smallest{smallest_pivot_, 0};
-    return make_program(pool_, inputs, list_.list(), std::span(&smallest, 1), 1);
+    std::vector<Assignment> all(list_.list().begin(), list_.list().end());
+    all.insert(all.end(), pivot_list_.begin(), pivot_list_.end());
+    return make_program(pool_, inputs, all, std::span(&smallest, 1), 1);
   }
 
   std::vector<WholeStep::Number> numbers;
@@ -491,20 +494,28 @@ class WholeStepBuilder {
     return joined ? pool_.symbol(fmt::format("~y{}", u)) : unknown(u);
   }
 
+  // With names of its own: what a step consists of is the same with and without it.
+  Expr define_for_pivot(Expr value) {
+    if (value.is_number() || value.is_symbol()) return value;
+    const Expr symbol = pool_.symbol(fmt::format("%pivot{}", pivot_list_.size()));
+    pivot_list_.push_back({symbol, value});
+    return symbol;
+  }
+
   // As choose_pivot() looks at it, for numbers to come.
   void measure_pivot(const std::vector<char>& row_done, std::int32_t row, std::int32_t column) {
     const auto size_in_row = [&](std::int32_t i) {
       Expr largest = pool_.number(0);
       for (const auto& [j, e] : matrix_[i])
-        largest = list_.define(pool_.call("max", {largest, pool_.call("abs", {e})}));
-      return list_.define(pool_.call("abs", {matrix_[i].at(column)}) / largest);
+        largest = define_for_pivot(pool_.call("max", {largest, pool_.call("abs", {e})}));
+      return define_for_pivot(pool_.call("abs", {matrix_[i].at(column)}) / largest);
     };
     const Expr size = size_in_row(row);
     Expr largest = size;
     for (std::int32_t i = 0; i < network_.size(); ++i)
       if (!row_done[i] && i != row && matrix_[i].contains(column))
-        largest = list_.define(pool_.call("max", {largest, size_in_row(i)}));
-    smallest_pivot_ = list_.define(pool_.call("min", {smallest_pivot_, size / largest}));
+        largest = define_for_pivot(pool_.call("max", {largest, size_in_row(i)}));
+    smallest_pivot_ = define_for_pivot(pool_.call("min", {smallest_pivot_, size / largest}));
   }
 
   // Constant parts first, then few operations; never a pivot that is small in its column. The order stays for
@@ -630,6 +641,7 @@ class WholeStepBuilder {
   const std::vector<Expr> totals_;
   Pool& pool_;
   Assignments list_;
+  std::vector<Assignment> pivot_list_;  // of smallest_pivot_, behind list_
   std::vector<ProgramInput> inputs_;
   ExprMap<int> section_;
   ExprMap<double> numbers_;  // at the start
@@ -668,10 +680,13 @@ StepProgram build_program(WholeStepBuilder& builder, std::span<const Expr> outpu
 
 WholeStep::WholeStep(const Network& network, const Storage& storage, const Scheme& scheme,
                      std::span<const Expr> outputs, const StepState& state, const StepOptions& options,
-                     std::span<const Expr> totals)
+                     std::span<const Expr> totals, bool records)
     : scheme_(scheme), length_(options.step), loop_(StepProgram{}) {
   WholeStepBuilder builder(network, storage, scheme, state, options, totals);
-  loop_ = StepLoop(build_program(builder, outputs, registers_));
+  StepProgram program = build_program(builder, outputs, registers_);
+  program.records = records;
+  if (records) program_ = program;
+  loop_ = StepLoop(std::move(program));
   numbers_ = std::move(builder.numbers);
   if (options.restarts) pivots_ = builder.pivots();
   builder.fill_inputs(std::span(loop_.registers(), loop_.program().inputs.size()));
@@ -692,9 +707,15 @@ void WholeStep::load(const StepState& state) {
     r[registers_.previous[k]] = r[registers_.previous_sources[k]] = state.previous[k];
 }
 
-StepCode::Part WholeStep::part(const StepLoopControl& control) const {
+StepCode::Part WholeStep::part(const EquationSystem& system, const StepLoopControl& control) const {
   StepCode::Part part = loop_.part(control);
-  part.inputs = registers_.held;
+  part.held = registers_.held;
+  for (std::size_t k = 0; k < system.rates.size(); ++k) {
+    StepCode::State state{.name = rate_name(system, static_cast<std::int32_t>(k)),
+                          .rate = registers_.rate[k]};
+    for (std::size_t age = 0; age < 3; ++age) state.values[age] = registers_.value[age][k];
+    part.states.push_back(std::move(state));
+  }
   for (const Number& n : numbers_)
     if (n.input >= 0) part.numbers.push_back({n.group, n.parameter, n.member, n.input});
   part.pivots = pivots_;
@@ -744,12 +765,34 @@ bool WholeStep::restart(const Network& network, const StepState& state) {
     if (n.input >= 0) r[n.input] = value;
   }
   load(state);
-  std::vector<double> registers(pivots_.registers);
-  std::copy_n(r, pivots_.inputs.size(), registers.begin());
-  interpret(pivots_, 0, registers.data());
-  if (!(registers[pivots_.roots[0]] > smallest_good_pivot)) return false;
+  pivot_registers_.resize(pivots_.registers);
+  std::copy_n(r, pivots_.inputs.size(), pivot_registers_.begin());
+  interpret(pivots_, 0, pivot_registers_.data());
+  if (!(pivot_registers_[pivots_.roots[0]] > smallest_good_pivot)) return false;
   set_scheme(scheme_, length_);
   return true;
+}
+
+std::optional<std::vector<RowValue>> WholeStep::write(RowList& list, const SystemRows& numbers,
+                                                      std::span<const RowValue> values,
+                                                      std::span<const RowValue> rates) const {
+  if (!registers_.iterates.empty() || !registers_.previous.empty() || !registers_.held.empty())
+    return std::nullopt;
+  std::vector<RowValue> r(loop_.registers(), loop_.registers() + loop_.program().registers);
+  for (const Number& n : numbers_) {
+    const RowValue value = numbers[n.group][n.parameter][n.member];
+    list.require(n.input < 0 ? RowCheck::zero : RowCheck::nonzero, value);
+    if (n.input >= 0) r[n.input] = value;
+  }
+  for (const auto& registers : registers_.value)
+    for (std::size_t k = 0; k < registers.size(); ++k) r[registers[k]] = values[k];
+  for (std::size_t k = 0; k < registers_.rate.size(); ++k) r[registers_.rate[k]] = rates[k];
+  std::vector<RowValue> pivots(pivots_.registers);
+  std::copy_n(r.begin(), pivots_.inputs.size(), pivots.begin());
+  write_section(list, pivots_, 0, pivots);
+  list.require(RowCheck::above, pivots[pivots_.roots[0]], smallest_good_pivot);
+  write_section(list, loop_.program(), 0, r);
+  return r;
 }
 
 void WholeStep::set_scheme(const Scheme& scheme, double step) {

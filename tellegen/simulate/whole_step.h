@@ -6,10 +6,12 @@
 // trailing part that depends on the iterate is eliminated in every iteration.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "tellegen/equations/network.h"
+#include "tellegen/equations/renumber.h"
 #include "tellegen/equations/storage.h"
 #include "tellegen/program/step_loop.h"
 #include "tellegen/simulate/scheme.h"
@@ -26,13 +28,28 @@ class WholeStep {
  public:
   // Outputs are expressions of column symbols and t; so are totals, integrands whose integrals are kept in
   // `state` behind the differentiated variables.
+  // `records`: the loop's rows are places (step_loop.h), and program() is kept for the way back through them.
   WholeStep(const Network& network, const Storage& storage, const Scheme& scheme,
             std::span<const Expr> outputs, const StepState& state, const StepOptions& options,
-            std::span<const Expr> totals = {});
+            std::span<const Expr> totals = {}, bool records = false);
+
+  // Inputs, in the system's order.
+  struct Registers {
+    std::vector<std::int32_t> value[3], rate, iterates, previous, iterate_sources, previous_sources;
+    std::vector<std::int32_t> held, updates;
+    std::int32_t alpha = 0, step = 0, past[3] = {}, past_rate = 0;
+  };
+  // A number of a component: where it is, and which register it is loaded into (-1: it is zero).
+  struct Number {
+    std::int32_t group, parameter, member, input;
+  };
+  const StepProgram& program() const { return program_; }
+  const Registers& registers() const { return registers_; }
+  const std::vector<Number>& numbers() const { return numbers_; }
 
   StepLoop& loop() { return loop_; }
   const StepLoop& loop() const { return loop_; }
-  StepCode::Part part(const StepLoopControl& control) const;
+  StepCode::Part part(const EquationSystem& system, const StepLoopControl& control) const;
   std::vector<RegisterCopy> hand_over(const WholeStep& next) const;  // as store() and load() do it
   void add_registers(StepCode::Events& events) const;
   void load(const StepState& state);
@@ -46,6 +63,11 @@ class WholeStep {
   // the elimination was made for others: a number has become zero or ceased to be it, or a pivot has become
   // small.
   bool restart(const Network& network, const StepState& state);
+  // The same as operations of a list: what stands in every register then. Nothing where there is more to a
+  // start than numbers, values and rates.
+  std::optional<std::vector<RowValue>> write(RowList& list, const SystemRows& numbers,
+                                             std::span<const RowValue> values,
+                                             std::span<const RowValue> rates) const;
   // For whoever keeps values and formula (implicit_stage.h): the one past value of each differentiated
   // variable is its history. Iterates come first, then the limited arguments of exponentials.
   void set_alpha(double alpha);
@@ -60,17 +82,10 @@ class WholeStep {
 
  private:
   friend class WholeStepBuilder;
-  struct Registers {
-    std::vector<std::int32_t> value[3], rate, iterates, previous, iterate_sources, previous_sources;
-    std::vector<std::int32_t> held, updates;
-    std::int32_t alpha = 0, step = 0, past[3] = {}, past_rate = 0;
-  };
-  // A number of a component: where it is, and which register it is loaded into (-1: it is zero).
-  struct Number {
-    std::int32_t group, parameter, member, input;
-  };
+  StepProgram program_;  // empty: not recorded
   std::vector<Number> numbers_;
   Program pivots_;  // of the inputs at the start: the smallest pivot, relative to its row and column
+  std::vector<double> pivot_registers_;
   Scheme scheme_;
   double length_ = 0.0;  // of a step
   Registers registers_;

@@ -260,10 +260,16 @@ std::vector<SampleOutcome> evaluate_samples(const SampleTask& task,
   if (samples.size() > 1 && can_run_again(task)) {
     BorrowedRunner runner(task);
     const std::size_t lanes = runner ? static_cast<std::size_t>(runner->lanes()) : 1;
+    std::vector<UnitScale> scales;
+    for (const Axis& axis : task.axes)
+      scales.push_back(axis.unit.empty() ? UnitScale() : units().scale(axis.unit));
     for (std::size_t from = 0; lanes > 1 && from < samples.size() && runner->usable(); from += lanes) {
       std::vector<std::vector<double>> si;
-      for (std::size_t k = from; k < std::min(samples.size(), from + lanes); ++k)
-        si.push_back(in_si(task, samples[k]));
+      for (std::size_t k = from; k < std::min(samples.size(), from + lanes); ++k) {
+        auto& numbers = si.emplace_back(samples[k].begin(), samples[k].end());
+        for (std::size_t p = 0; p < numbers.size(); ++p)
+          if (!task.axes[p].unit.empty()) numbers[p] = scales[p].to_si(numbers[p]);
+      }
       auto found = runner->final_values(si);
       std::move(found.begin(), found.end(), values.begin() + static_cast<std::ptrdiff_t>(from));
     }

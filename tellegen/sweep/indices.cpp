@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace tellegen {
 namespace {
@@ -77,14 +78,14 @@ struct SobolRows {
 };
 
 std::vector<double> ranks_of(std::span<const double> x) {
-  std::vector<std::size_t> order(x.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return x[a] < x[b]; });
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t k = 0; k < x.size(); ++k) order.push_back({x[k], k});
+  std::sort(order.begin(), order.end());
   std::vector<double> ranks(x.size());
   for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
-    while (last < order.size() && x[order[last]] == x[order[first]]) ++last;
+    while (last < order.size() && order[last].first == order[first].first) ++last;
     for (std::size_t k = first; k < last; ++k)  // equals share the mean of their ranks
-      ranks[order[k]] = 0.5 * static_cast<double>(first + last - 1);
+      ranks[order[k].second] = 0.5 * static_cast<double>(first + last - 1);
   }
   return ranks;
 }
@@ -151,18 +152,37 @@ std::vector<SobolIndex> sobol_indices(std::size_t axes, std::span<const double> 
 }
 
 std::vector<double> rank_correlations(const SampleSet& samples, std::span<const double> results) {
-  std::vector<double> y, correlations;
-  for (const double v : results)
-    if (std::isfinite(v)) y.push_back(v);
-  if (y.size() < 2) return std::vector<double>(samples.width, nan);
-  const std::vector<double> y_ranks = ranks_of(y);
-  for (std::size_t c = 0; c < samples.width; ++c) {
-    std::vector<double> x;
-    for (std::size_t r = 0; r < results.size(); ++r)
-      if (std::isfinite(results[r])) x.push_back(samples.row(r)[c]);
-    correlations.push_back(correlation(ranks_of(x), y_ranks));
+  const std::vector<double> one(results.begin(), results.end());
+  return rank_correlations(samples, std::span(&one, 1)).front();
+}
+
+std::vector<std::vector<double>> rank_correlations(const SampleSet& samples,
+                                                   std::span<const std::vector<double>> results) {
+  std::vector<std::vector<double>> all, x_ranks;
+  std::vector<std::size_t> ranked;  // the samples that x_ranks are of
+  for (const std::vector<double>& of_samples : results) {
+    std::vector<double> y;
+    std::vector<std::size_t> finite;
+    for (std::size_t r = 0; r < of_samples.size(); ++r)
+      if (std::isfinite(of_samples[r])) {
+        y.push_back(of_samples[r]);
+        finite.push_back(r);
+      }
+    auto& correlations = all.emplace_back(samples.width, nan);
+    if (y.size() < 2) continue;
+    if (finite != ranked) {
+      x_ranks.clear();
+      for (std::size_t c = 0; c < samples.width; ++c) {
+        std::vector<double> x;
+        for (const std::size_t r : finite) x.push_back(samples.row(r)[c]);
+        x_ranks.push_back(ranks_of(x));
+      }
+      ranked = std::move(finite);
+    }
+    const std::vector<double> y_ranks = ranks_of(y);
+    for (std::size_t c = 0; c < samples.width; ++c) correlations[c] = correlation(x_ranks[c], y_ranks);
   }
-  return correlations;
+  return all;
 }
 
 SampleSummary summary_of(std::span<const double> results) {

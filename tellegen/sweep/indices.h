@@ -42,6 +42,9 @@ std::vector<MorrisIndex> morris_indices(const std::vector<Axis>& axes, const Sam
                                         std::span<const double> results);
 std::vector<SobolIndex> sobol_indices(std::size_t axes, std::span<const double> results, std::uint64_t seed);
 std::vector<double> rank_correlations(const SampleSet& samples, std::span<const double> results);
+// Of several results: samples are ordered once where the same of them have values.
+std::vector<std::vector<double>> rank_correlations(const SampleSet& samples,
+                                                   std::span<const std::vector<double>> results);
 
 // Of the finite results.
 struct SampleSummary {

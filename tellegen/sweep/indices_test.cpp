@@ -110,6 +110,18 @@ TEST(Indices, ranks_see_monotone_dependence) {
       rank_correlations(samples, results_of(samples, [](auto x) { return std::exp(-x[0]); }));
   EXPECT_NEAR(exp_of_a[0], -1, 1e-12);
   EXPECT_NEAR(exp_of_a[1], 0, 0.15);
+  // Several results at once, one of which has no value in some samples.
+  std::vector<std::vector<double>> several;
+  for (int k = 0; k < 4; ++k) {
+    auto& of_samples = several.emplace_back();
+    for (std::size_t r = 0; r < samples.rows(); ++r)
+      of_samples.push_back(k == 2 && samples.row(r)[0] < 1 ? std::numeric_limits<double>::quiet_NaN()
+                                                           : samples.row(r)[0] - k * samples.row(r)[1]);
+  }
+  const auto together = rank_correlations(samples, several);
+  for (std::size_t k = 0; k < several.size(); ++k)
+    EXPECT_EQ(together[k], rank_correlations(samples, several[k])) << k;
+  EXPECT_GT(together[0][0], together[3][0]);
 }
 
 TEST(Indices, a_summary_is_of_the_finite_results) {

@@ -237,10 +237,11 @@ Journal::~Journal() {
     if (descriptor >= 0) ::close(descriptor);
 }
 
-void Journal::append(const JournalEntry& entry) {
-  const std::string line = sealed(entry_text(entry), seed_);
+void Journal::append(std::span<const JournalEntry> entries) {
+  std::string lines;
+  for (const JournalEntry& entry : entries) lines += sealed(entry_text(entry), seed_);
   const std::lock_guard lock(mutex_);
-  write_all(descriptor_, line, path_);
+  write_all(descriptor_, lines, path_);
   if (const double time = now(); time - synced_ > 1.0) {
     ::fdatasync(descriptor_);
     synced_ = time;

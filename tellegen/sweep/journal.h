@@ -4,9 +4,10 @@
 //   17 3.25 0.5 |#b2e4...
 //   18 nan nan |T124: parameter 'R' of 'r1' must be above 0#01aa...
 //
-// A line is handed to the system whole as soon as its sample is done, so a process that is killed at any
-// moment loses only what was being computed; once a second the disk is made to have it too. A line that is
-// torn or damaged does not fit its checksum and is left out: its sample is computed again.
+// Lines are handed to the system whole as soon as their samples are done, those of samples that were computed
+// together at once, so a process that is killed at any moment loses only what was being computed; once a
+// second the disk is made to have it too. A line that is torn or damaged does not fit its checksum and is
+// left out: its sample is computed again.
 //
 // Several processes (ranks) of one study write a part each, `F.journal.1` beside `F.journal`;
 // merge_journals() makes one of all, before and after. The header is a list of fingerprints: what belongs to
@@ -63,7 +64,7 @@ class Journal {
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
-  void append(const JournalEntry& entry);  // from any thread
+  void append(std::span<const JournalEntry> entries);  // at once, from any thread
 
  private:
   std::filesystem::path path_;

@@ -22,7 +22,7 @@ std::vector<JournalEntry> some_entries() {
 void write(const std::filesystem::path& path, const std::vector<JournalEntry>& entries,
            const Fingerprints& of = study) {
   Journal journal(path, of, {});
-  for (const JournalEntry& entry : entries) journal.append(entry);
+  journal.append(entries);
 }
 
 void expect_equal(const JournalEntry& a, const JournalEntry& b) {

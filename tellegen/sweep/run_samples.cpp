@@ -37,6 +37,7 @@ void run_samples(std::span<const std::size_t> samples, int jobs, const SampleLoo
           outcomes.push_back(loop.evaluate(mine[0]));
         const std::lock_guard lock(mutex);
         for (std::size_t k = 0; k < mine.size(); ++k, ++done) loop.finished(mine[k], std::move(outcomes[k]));
+        if (loop.all_finished) loop.all_finished();
       }
     } catch (...) {
       next = samples.size();  // nobody takes another

@@ -17,6 +17,7 @@ struct SampleOutcome {
 struct SampleLoop {
   std::function<SampleOutcome(std::size_t sample)> evaluate;
   std::function<void(std::size_t sample, SampleOutcome outcome)> finished;  // one at a time
+  std::function<void()> all_finished = {};  // after those that were evaluated side by side, or after one
   // Where several can be evaluated side by side: how many from now on, and they.
   std::function<std::size_t()> at_once = {};
   std::function<std::vector<SampleOutcome>(std::span<const std::size_t> samples)> evaluate_some = {};

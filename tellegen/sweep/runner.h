@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tellegen/model/parameters.h"
 #include "tellegen/simulate/run_lanes.h"
 #include "tellegen/simulate/simulate.h"
 
@@ -41,6 +42,7 @@ class SampleRunner {
  private:
   Model model_;
   std::vector<int> parameters_;
+  ParameterSetter setter_;
   std::optional<Simulation> simulation_;
   bool compile_;
   bool long_ = true;  // the last run; of the first nothing is known
@@ -48,6 +50,15 @@ class SampleRunner {
   CompilerWatch watch_;
   std::unique_ptr<RunLanes> lanes_;  // null: each run has to be alone
   bool together_ = false, offered_ = false, ran_together_ = false, usable_ = true;
+  // From the numbers of many samples to where their runs begin; empty: each is made ready by itself.
+  std::optional<RowList> start_;
+  std::vector<RowValue> inputs_;
+  bool looked_for_start_ = false;
+  std::vector<char> good_;
+  std::vector<double> ends_;
+  void write_start(std::span<const std::vector<double>> numbers);
+  std::vector<std::size_t> take_together(std::span<const std::vector<double>> numbers);
+  std::vector<std::size_t> take_each(std::span<const std::vector<double>> numbers);
   // An output with parameters in it would have their numbers in its formula: what it is made of is asked for
   // instead, and the formula is evaluated at the end of each run.
   struct Asked {

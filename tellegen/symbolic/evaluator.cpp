@@ -17,10 +17,27 @@ Evaluator::Evaluator(std::span<const Expr> roots, std::span<const Expr> symbols)
     else if (!node.is_symbol())
       for (Expr a : node.args()) args.push_back(place.at(a));
     most = std::max(most, args.size());
+    inverse_.emplace_back();
+    if (node.op() == Op::multiply)
+      for (std::size_t a = 0; a < args.size(); ++a) {
+        const Expr factor = node.args()[a];
+        const bool divides =
+            factor.op() == Op::power && factor.args()[1].is_number() && factor.args()[1].number() < 0.0;
+        inverse_.back().push_back(divides ? -factor.args()[1].number() : 0.0);
+        if (divides) args[a] = place.at(factor.args()[0]);
+      }
     args_.push_back(std::move(args));
   }
   at_.resize(most);
-  for (Expr r : roots) roots_.push_back(place.at(r));
+  std::vector<char> read(nodes_.size(), 0);
+  for (Expr r : roots) {
+    roots_.push_back(place.at(r));
+    read[place.at(r)] = 1;
+  }
+  for (std::size_t k = nodes_.size(); k-- > 0;) {
+    if (!read[k]) args_[k].clear();  // a power that only divides
+    for (const int a : args_[k]) read[a] = 1;
+  }
   for (Expr s : symbols) {
     const auto found = place.find(s);
     symbols_.push_back(found == place.end() ? -1 : found->second);
@@ -34,11 +51,22 @@ void Evaluator::run(std::span<const double> symbols, std::span<double> roots) {
     const std::vector<int>& args = args_[k];
     if (args.empty()) continue;
     const Op op = nodes_[k].op();
-    if (op == Op::add || op == Op::multiply) {
+    if (op == Op::add) {
       double value = values_[args[0]];
-      for (std::size_t a = 1; a < args.size(); ++a)
-        value = op == Op::add ? value + values_[args[a]] : value * values_[args[a]];
+      for (std::size_t a = 1; a < args.size(); ++a) value += values_[args[a]];
       values_[k] = value;
+      continue;
+    }
+    if (op == Op::multiply) {
+      double numerator = 1.0, denominator = 1.0;
+      for (std::size_t a = 0; a < args.size(); ++a) {
+        const double value = values_[args[a]], exponent = inverse_[k][a];
+        if (exponent == 0.0)
+          numerator *= value;
+        else
+          denominator *= power_value(value, exponent);
+      }
+      values_[k] = numerator / denominator;
       continue;
     }
     for (std::size_t a = 0; a < args.size(); ++a) at_[a] = values_[args[a]];

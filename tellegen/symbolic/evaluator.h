@@ -1,4 +1,5 @@
-// Expressions of a few symbols, evaluated again and again: in order, without a hash table.
+// Expressions of a few symbols, evaluated again and again: in order, without a hash table, with the bits of
+// evaluate().
 #pragma once
 
 #include <span>
@@ -18,6 +19,7 @@ class Evaluator {
  private:
   std::vector<Expr> nodes_;
   std::vector<std::vector<int>> args_;
+  std::vector<std::vector<double>> inverse_;  // of a product's factors: a divisor's exponent, or 0
   std::vector<int> roots_, symbols_;
   std::vector<double> values_, at_;
 };

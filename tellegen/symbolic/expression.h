@@ -8,14 +8,17 @@
 // Building simplifies what is always true (constants folded, like terms and like factors collected,
 // 0 and 1 absorbed); it never expands a product over a sum. The number of a sum is its last term, the
 // number of a product its first factor, and a constant that would not be finite (1/0) stays written
-// out. Walking a graph marks its nodes, so even reading is for one thread. A pool only grows and is freed
-// whole; it belongs to one model and one thread at a time. Nothing else in Tellegen holds formulas.
+// out. A pool only grows and is freed whole; it belongs to one model. Threads may share it: walking a graph
+// marks its nodes, so a walk keeps the others waiting. But terms are ordered by age, so the last digits of
+// what several threads build at once depend on who came first: build in one thread (compiled_model.h).
+// Nothing else in Tellegen holds formulas.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +31,7 @@
 namespace tellegen {
 
 class Pool;
+using PoolLock = std::unique_lock<std::recursive_mutex>;
 struct ExprNode;
 struct Scaled;
 
@@ -92,7 +96,7 @@ class Pool {
 
  private:
   friend class Walk;
-  std::uint64_t next_walk();
+  PoolLock walked(std::uint64_t& mark);  // for a walk of this mark
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -73,7 +74,11 @@ struct Pool::State {
   Expr scale(double coefficient, Expr rest);  // coefficient * rest, the inverse of split_coefficient
   void grow();
 
+  // Held by walks and by whatever makes nodes; for nothing where the program has one thread only.
+  PoolLock lock();
+
   Pool& pool;
+  std::recursive_mutex busy;
   Chunks<ExprNode> nodes;
   Chunks<Expr> args;
   std::vector<Slot> slots;  // a power of two of them, at most half full

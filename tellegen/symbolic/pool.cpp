@@ -1,3 +1,5 @@
+#include <sys/single_threaded.h>
+
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -44,7 +46,14 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
 
 }  // namespace
 
+PoolLock Pool::State::lock() {
+  PoolLock held(busy, std::defer_lock);
+  if (!__libc_single_threaded) held.lock();
+  return held;
+}
+
 Expr Pool::State::intern(Op op, ExprNode::Payload payload, std::span<const Expr> arguments, int order) {
+  const PoolLock held = lock();
   std::uint64_t identity = op == Op::multiply ? 0 : payload.bits;
   std::uint64_t hash =
       mix(mix(static_cast<std::uint64_t>(op) + 1, identity), static_cast<std::uint64_t>(order));
@@ -94,9 +103,17 @@ void Pool::State::grow() {
 
 Pool::Pool() : state_(std::make_unique<State>(*this)) {}
 Pool::~Pool() = default;
-std::size_t Pool::size() const { return state_->count; }
 
-std::uint64_t Pool::next_walk() { return ++state_->walks; }
+std::size_t Pool::size() const {
+  const PoolLock held = state_->lock();
+  return state_->count;
+}
+
+PoolLock Pool::walked(std::uint64_t& mark) {
+  PoolLock held = state_->lock();
+  mark = ++state_->walks;
+  return held;
+}
 
 Expr Pool::number(double value) {
   if (value == 0.0) value = 0.0;  // one zero, without a sign
@@ -105,6 +122,7 @@ Expr Pool::number(double value) {
 }
 
 Expr Pool::symbol(std::string_view name) {
+  const PoolLock held = state_->lock();
   auto found = state_->symbols.find(name);
   if (found != state_->symbols.end()) return found->second;
   const std::string& kept = state_->names.emplace_back(name);
@@ -160,6 +178,7 @@ Expr Pool::lookup(std::shared_ptr<const Table> table, int order, std::span<const
     }
   }
   // Formal tables of one name are one table.
+  const PoolLock held = state_->lock();
   auto& kept = formal ? state_->formal_table_of[table->name] : state_->table_of[table.get()];
   if (!kept) kept = &state_->tables.emplace_back(std::move(table));
   return state_->intern(Op::lookup, {.table = kept}, args, order);

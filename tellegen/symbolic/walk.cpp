@@ -18,7 +18,7 @@ Walk::Walk(std::span<const Expr> roots) {
   std::vector<Visit> stack;
   for (Expr root : roots) {
     if (!root) continue;
-    if (mark_ == 0) mark_ = root.pool().next_walk();
+    if (mark_ == 0) held_ = root.pool().walked(mark_);
     if (root.node_->mark == mark_) continue;
     root.node_->mark = mark_;
     root.node_->position = pending;

@@ -1,7 +1,8 @@
 // The distinct nodes below some roots, children first, each with a dense position.
 //
 // Positions are marks on the nodes themselves, so a table per node is a plain vector; they hold until
-// the next Walk in the same pool. No recursion: a graph may be deeper than any stack.
+// the next Walk in the same pool, and other threads wait for the end of this one. No recursion: a graph may
+// be deeper than any stack.
 #pragma once
 
 #include <span>
@@ -21,6 +22,7 @@ class Walk {
 
  private:
   std::uint64_t mark_ = 0;
+  PoolLock held_;
   std::vector<Expr> nodes_;
 };
 

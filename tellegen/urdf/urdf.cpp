@@ -64,6 +64,12 @@ class RobotConverter {
     }
     for (const pugi::xml_node node : robot.children()) {
       const std::string_view tag = node.name();
+      if (tag.starts_with("xacro:")) {
+        fault_at(node.offset_debug(),
+                 fmt::format("<{}>: this is a xacro file, of which URDF is made first", tag),
+                 {"expand it: xacro robot.urdf.xacro > robot.urdf"});
+        faults_.throw_if_any();
+      }
       if (tag == "link")
         add_link(node);
       else if (tag == "joint")
@@ -73,6 +79,7 @@ class RobotConverter {
     }
     std::string parts;
     for (const pugi::xml_node joint : joints_) parts += joint_text(joint);
+    for (const pugi::xml_node joint : joints_) parts += mimic_text(joint);
     faults_.throw_if_any();  // a joint that is wrong leaves links behind
     std::vector<std::string> roots;
     for (const auto& [name, node] : links_)
@@ -157,7 +164,11 @@ class RobotConverter {
     Matrix back{};
     for (int a = 0; a < 3; ++a)
       for (int b = 0; b < 3; ++b) back[a][b] = turn[b][a];
-    const Matrix in = is_zero(vector(origin, "rpy", {})) ? own : product(product(turn, own), back);
+    Matrix in = is_zero(vector(origin, "rpy", {})) ? own : product(product(turn, own), back);
+    const double rounding = 1e-14 * (std::abs(own[0][0]) + std::abs(own[1][1]) + std::abs(own[2][2]));
+    for (Numbers& row : in)
+      for (double& element : row)
+        if (std::abs(element) <= rounding) element = 0.0;
     return fmt::format(
         "{} = {{ kind = \"multibody.body\", at = \"{}\", mass = {}{}, inertia = [{}, {}, {}, {}, {}, {}] "
         "}}\n",
@@ -189,7 +200,7 @@ class RobotConverter {
                {"known types: revolute, continuous, prismatic, fixed, floating, planar"});
       return "";
     }
-    for (const char* tag : {"limit", "safety_controller", "calibration", "mimic"})
+    for (const char* tag : {"limit", "safety_controller", "calibration"})
       if (node.child(tag) && !(type == "fixed" && std::string_view(tag) == "limit"))
         left_out_.insert(fmt::format("<{}>", tag));
     const pugi::xml_node origin = node.child("origin");
@@ -214,15 +225,41 @@ class RobotConverter {
     const bool one = kind->second == "revolute" || kind->second == "prismatic";
     for (const char* effort : {"damping", "friction"})
       if (const double value = number(dynamics, effort, 0.0); value != 0.0) {
+        rubs_ = rubs_ || one;
         if (one)
           text += fmt::format(", {} = {}", effort, value);
         else
           left_out_.insert(fmt::format("{} of joint '{}'", effort, name));
       }
+    if (one) single_[name] = component;
     if (one)
       outputs_ += fmt::format("{} = \"{}.{}\"\n", own_name(name, "_q"), component,
                               kind->second == "revolute" ? "angle" : "position");
     return text + " }\n";
+  }
+
+  // A joint that follows another one.
+  std::string mimic_text(const pugi::xml_node& node) {
+    const pugi::xml_node mimic = node.child("mimic");
+    if (!mimic) return "";
+    const std::string name = node.attribute("name").value(), followed = mimic.attribute("joint").value();
+    if (std::none_of(joints_.begin(), joints_.end(),
+                     [&](const pugi::xml_node& j) { return j.attribute("name").value() == followed; })) {
+      fault_at(mimic.offset_debug(),
+               fmt::format("joint '{}' mimics '{}', which is not a joint", name, followed));
+      return "";
+    }
+    const auto own = single_.find(name), other = single_.find(followed);
+    if (own == single_.end() || other == single_.end()) {
+      left_out_.insert(fmt::format("<mimic> of joint '{}': '{}' has not one coordinate", name,
+                                   own == single_.end() ? name : followed));
+      return "";
+    }
+    const double offset = number(mimic, "offset", 0.0);
+    return fmt::format(
+        "{} = {{ kind = \"multibody.gear\", first = \"{}\", second = \"{}\", ratio = {}{} }}\n",
+        own_name(name, "_mimic"), own->second, other->second, number(mimic, "multiplier", 1.0),
+        offset == 0.0 ? "" : fmt::format(", offset = {}", offset));
   }
 
   std::string whole_text(const pugi::xml_node& robot, const std::string& root, const std::string& parts) {
@@ -236,8 +273,9 @@ class RobotConverter {
     faults_.throw_if_any();
     text += parts;
     if (!outputs_.empty()) text += "\n[outputs]\n" + outputs_;
-    return text +
-           "\n[simulation]\nstop   = \"1 s\"\nstep   = \"1 ms\"\nsample = \"10 ms\"\nmethod = \"rk4\"\n";
+    text += "\n[simulation]\nstop   = \"1 s\"\nsample = \"10 ms\"\n";
+    // What rubs on a light link is stiff: then the default method, which finds its steps.
+    return rubs_ ? text : text + "step   = \"1 ms\"\nmethod = \"rk4\"\n";
   }
 
   static std::string own_title(std::string_view from) {
@@ -260,9 +298,11 @@ class RobotConverter {
   std::map<std::string, pugi::xml_node> links_;
   std::vector<std::string> order_;
   std::map<std::string, std::string> frames_;  // of links
+  std::map<std::string, std::string> single_;  // components of joints of one coordinate, by joint
   std::vector<pugi::xml_node> joints_;
   std::set<std::string> children_, left_out_, names_;
   std::string outputs_;
+  bool rubs_ = false;  // a joint has damping or friction
 };
 
 }  // namespace

@@ -98,5 +98,46 @@ TEST(Urdf, wrong_robots_are_explained_by_line) {
   EXPECT_EQ(fault_of(with("</robot>", "")).substr(0, 4), "T196");
 }
 
+// A gripper: the right finger goes where the left one goes, 5 mm farther.
+TEST(Urdf, a_joint_that_mimics_another_is_a_gear) {
+  const auto gripper = [](const std::string& followed) {
+    return R"(<robot name="gripper">
+  <link name="palm"/>
+  <link name="left"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="right"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="right joint" type="prismatic"><parent link="palm"/><child link="right"/><axis xyz="0 -1 0"/>
+    <mimic joint=")" +
+           followed +
+           R"(" multiplier="2" offset="0.005"/></joint>
+  <joint name="left joint" type="prismatic"><parent link="palm"/><child link="left"/><axis xyz="0 1 0"/></joint>
+</robot>)";
+  };
+  const ConvertedRobot converted = convert_urdf_text(gripper("left joint"), "gripper.urdf");
+  EXPECT_NE(
+      converted.toml.find("right_joint_mimic = { kind = \"multibody.gear\", first = \"right_joint\", second "
+                          "= \"left_joint\", ratio = 2, offset = 0.005 }"),
+      std::string::npos)
+      << converted.toml;
+  EXPECT_TRUE(converted.notes.empty());
+  read(converted.toml);
+  try {
+    convert_urdf_text(gripper("thumb"), "gripper.urdf");
+    FAIL() << "no fault";
+  } catch (const ModelError& error) {
+    EXPECT_EQ(error.faults()[0].message, "joint 'right joint' mimics 'thumb', which is not a joint");
+  }
+}
+
+TEST(Urdf, a_xacro_file_is_said_to_be_one) {
+  try {
+    convert_urdf_text(
+        "<robot name=\"r\" xmlns:xacro=\"x\">\n<xacro:property name=\"a\" value=\"1\"/></robot>", "r.xacro");
+    FAIL() << "no fault";
+  } catch (const ModelError& error) {
+    EXPECT_EQ(error.faults()[0].place.line, 2);
+    EXPECT_NE(error.faults()[0].message.find("this is a xacro file"), std::string::npos);
+  }
+}
+
 }  // namespace urdf_test
 }  // namespace tellegen

@@ -11,5 +11,6 @@ Draft event_draft(
     Random& random);  // circuits with diodes, switches, comparators, samplers, and formulas of them
 Draft derivative_draft(Random& random);  // either, small, with parameters and objectives
 Draft filter_draft(Random& random);      // thermal and electrical networks with sensors and unknowns
+Draft mechanism_draft(Random& random);   // trees and circuits of bodies in three dimensions
 
 }  // namespace differential

@@ -92,6 +92,8 @@ std::vector<Property> properties() {
       {"filters", "Kalman filters, the smoother and calibration against textbook ones", filter_draft,
        check_filters, true},
       {"sweeps", "samples of a sweep against single runs", derivative_draft, check_sweeps, true},
+      {"mechanisms", "trees and circuits of bodies against equations in absolute coordinates",
+       mechanism_draft, check_mechanisms, true},
       {"text", "expressions, their derivatives and units against a second evaluator", text_draft, check_text,
        false},
       {"netlists", "netlists against ngspice, where it is installed", netlist_draft, check_netlist, true},

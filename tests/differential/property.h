@@ -36,6 +36,7 @@ Verdict check_events(const Draft& draft);
 Verdict check_derivatives(const Draft& draft);
 Verdict check_filters(const Draft& draft);
 Verdict check_sweeps(const Draft& draft);
+Verdict check_mechanisms(const Draft& draft);
 Draft text_draft(Random& random);
 Verdict check_text(const Draft& draft);
 Draft netlist_draft(Random& random);

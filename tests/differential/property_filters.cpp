@@ -5,7 +5,7 @@
 #include <limits>
 #include <unsupported/Eigen/MatrixFunctions>
 
-#include "tellegen/estimate/calibrate.h"
+#include "tellegen/calibrate/calibrate.h"
 #include "tellegen/estimate/estimate.h"
 #include "tellegen/model/read.h"
 #include "tests/differential/oracle.h"

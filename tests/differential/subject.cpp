@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "tellegen/equations/sensitivity_graph.h"
+#include "tellegen/model/mechanism_trees.h"
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/read.h"
 #include "tellegen/model/reading.h"
@@ -19,10 +20,12 @@ namespace {
 
 using namespace tellegen;
 
-Model read(const std::string& text) {
+Model read(const std::string& text, const std::string& branch = "") {
   ReadOptions options;
   options.library = TELLEGEN_SOURCE_DIR "/library";
-  return read_model_text(text, "random.toml", options);
+  if (branch.empty()) return read_model_text(text, "random.toml", options);
+  MechanismTrees trees{{branch}, {}};
+  return read_model_text(text, "random.toml", options, trees);
 }
 
 SimulationOptions options_of(const RunSpec& spec) {
@@ -61,16 +64,17 @@ std::string RunSpec::text() const {
   char buffer[300];
   std::snprintf(buffer, sizeof buffer,
                 "--method %s --form %s --stop %.17g --step %.17g --sample %.17g --tolerance %g "
-                "--event-bisections %d%s%s",
+                "--event-bisections %d%s%s%s%s",
                 method.c_str(), form.c_str(), stop, step, sample, tolerance, bisections,
-                compile ? "" : " --interpret", pieces ? " (with progress)" : "");
+                compile ? "" : " --interpret", pieces ? " (with progress)" : "",
+                branch.empty() ? "" : " --tree ", branch.c_str());
   return buffer;
 }
 
 Outcome simulate_text(const std::string& text, const RunSpec& spec, const std::vector<std::string>& outputs) {
   Outcome result;
   guarded(result, [&] {
-    Model model = read(text);
+    Model model = read(text, spec.branch);
     SimulationOptions options = complete_options(model, options_of(spec));
     add_stop_watch(model, options);
     const EquationSystem system = build_system(model);

@@ -13,6 +13,7 @@ struct RunSpec {
   int bisections = 1;
   bool compile = false;
   bool pieces = false;       // a few samples at a time, as with a progress bar
+  std::string branch;        // a joint that has to be in the tree of a mechanism
   std::string text() const;  // as options of the command line
 };
 

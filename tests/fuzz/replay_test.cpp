@@ -1,5 +1,5 @@
 // Every file of the corpus through its fuzz target, under the sanitizers. tests/fuzz/run looks for new ones;
-// what it finds is mended and kept in the corpus, named after what it probes.
+// what it finds is fixed and kept in the corpus, named after what it probes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
