@@ -15,11 +15,7 @@ endfunction()
 
 # Programs that check the code under test and are not it: built quickly, without sanitizers of their own.
 function(tellegen_checker NAME)
-  if(TELLEGEN_SANITIZE)
-    target_compile_options(${NAME} PRIVATE -fno-sanitize=all)
-    # Eigen allocates in another way where it sees the address sanitizer; all must do it alike.
-    target_compile_definitions(${NAME} PRIVATE EIGEN_MALLOC_ALREADY_ALIGNED=0 TELLEGEN_SANITIZED)
-  endif()
+  set_target_properties(${NAME} PROPERTIES CHECKER ON)
 endfunction()
 
 function(tellegen_test NAME)

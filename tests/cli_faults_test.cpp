@@ -236,8 +236,7 @@ TEST(CliFaults, AFullDiskFailsTheStudyNotTheInput) {
   const Ran ran = run_program({"simulate", rlc, "--output", "/dev/full"});
   EXPECT_EQ(ran.code, 1);
   expect_said(ran.err, {"T402", "/dev/full"});
-  const int status =
-      std::system((std::string(TELLEGEN_PROGRAM) + " --help > /dev/full 2> /dev/null").c_str());
+  const int status = std::system((std::string(tested_program) + " --help > /dev/full 2> /dev/null").c_str());
   EXPECT_EQ(WEXITSTATUS(status), 1);
 }
 

@@ -36,6 +36,7 @@
 #include "tellegen/simulate/integrator.h"
 #include "tellegen/symbolic/functions.h"
 #include "tellegen/symbolic/written_functions.h"
+#include "tests/program.h"
 
 namespace tellegen {
 namespace {
@@ -159,7 +160,7 @@ class Example {
  public:
   explicit Example(const std::string& name) : name_(name) {
     fs::create_directories(folder_ / "build");
-    fs::create_symlink(TELLEGEN_PROGRAM, folder_ / "build/tellegen");
+    fs::create_symlink(tested_program, folder_ / "build/tellegen");
     fs::create_symlink(root / "models", folder_ / "models");
   }
 
@@ -310,7 +311,7 @@ TEST(Docs, links_lead_somewhere) {
 void expect_every_option(const std::string& command, const std::string& name) {
   const std::string text = page(name);
   const std::regex pattern(R"(--[a-z-]+)");
-  FILE* pipe = popen((TELLEGEN_PROGRAM " " + command + " --help").c_str(), "r");
+  FILE* pipe = popen((std::string(tested_program) + " " + command + " --help").c_str(), "r");
   ASSERT_TRUE(pipe);
   std::string help;
   for (char buffer[4096]; const std::size_t got = std::fread(buffer, 1, sizeof buffer, pipe);)

@@ -352,7 +352,7 @@ TEST_F(Records, faults_are_json_where_json_is_asked_for) {
 
 TEST_F(Records, a_full_disk_is_an_error) {
   const std::string command =
-      std::string(TELLEGEN_PROGRAM) + " data " + bench + "/log.csv > /dev/full 2> " + path("err.txt");
+      std::string(tested_program) + " data " + bench + "/log.csv > /dev/full 2> " + path("err.txt");
   const int status = std::system(command.c_str());
   EXPECT_EQ(WEXITSTATUS(status), 1);
   EXPECT_NE(get(path("err.txt")).find("cannot write to standard output"), std::string::npos)

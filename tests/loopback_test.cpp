@@ -45,7 +45,7 @@ std::string free_port() { return Port().number(); }
 TEST(Loopback, the_driven_circuit_answers_in_closed_form) {
   const TestFolder folder;
   const std::string model_port = free_port(), drive_port = free_port();
-  const Running drive = start_program({model_port, drive_port, "1"}, RC_DRIVE);
+  const Running drive = start_program({model_port, drive_port, "1"}, rc_drive_program);
   const Ran ran =
       run_program({"simulate", rc, "--realtime", "--stop", "2s", "--listen", "udp:" + model_port, "--send",
                    "udp:" + drive_port, "--json", "--output", (folder / "run.csv").string()});

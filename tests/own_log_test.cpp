@@ -72,7 +72,7 @@ Ran in_folder(const fs::path& folder, const std::string& command) {
 TEST(OwnLog, the_page_leads_to_a_calibrated_twin) {
   const TestFolder folder;
   fs::create_directories(folder / "build");
-  fs::create_symlink(TELLEGEN_PROGRAM, folder / "build/tellegen");
+  fs::create_symlink(tested_program, folder / "build/tellegen");
   // The model, as a user has it: what the columns of this log are, nobody has said yet.
   std::string model = get(root / "models/bench-motor/model.toml");
   const std::size_t from = model.find("[columns]"), to = model.find("[simulation]");

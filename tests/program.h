@@ -16,6 +16,9 @@ extern char** environ;
 
 namespace tellegen {
 
+extern const char* const tested_program;
+extern const char* const rc_drive_program;
+
 struct Ran {
   int code = -1;
   std::string out, err;
@@ -28,7 +31,7 @@ struct Running {
 };
 
 inline Running start_program(std::vector<std::string> arguments,
-                             const std::string& program = TELLEGEN_PROGRAM) {
+                             const std::string& program = tested_program) {
   static int count = 0;
   const auto base = std::filesystem::path(testing::TempDir()) /
                     ("tellegen-run-" + std::to_string(getpid()) + "-" + std::to_string(count++));

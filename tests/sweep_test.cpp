@@ -260,7 +260,7 @@ TEST(Sweep, two_ranks_give_what_one_process_gives) {
   const Folder folder;
   const Words words = joined(over_the_cube, {"--design", "lhs", "--samples", "60", "--jobs", "1"});
   ASSERT_EQ(folder.sweep("ishigami.toml", words, "one.csv").code, 0);
-  const Words launch{"--allow-run-as-root", "--oversubscribe", "-n", "2", TELLEGEN_PROGRAM};
+  const Words launch{"--allow-run-as-root", "--oversubscribe", "-n", "2", tested_program};
   const auto on_two = [&](const Words& more, const std::string& output) {
     Words all = joined(launch, {"sweep", folder / "ishigami.toml", "--output", folder / output});
     return start_program(joined(joined(all, words), more), TELLEGEN_MPIRUN);
@@ -282,7 +282,7 @@ TEST(Sweep, what_ranks_had_done_when_killed_is_resumed_by_one_process) {
   const Folder folder;
   const Words words = joined(over_the_cube, {"--design", "lhs", "--samples", "500"});
   ASSERT_EQ(folder.sweep("ishigami.toml", words, "one.csv").code, 0);
-  Words all = joined({"--allow-run-as-root", "--oversubscribe", "-n", "2", TELLEGEN_PROGRAM, "sweep",
+  Words all = joined({"--allow-run-as-root", "--oversubscribe", "-n", "2", tested_program, "sweep",
                       folder / "ishigami.toml", "--output", folder / "two.csv", "--jobs", "1"},
                      words);
   const Running running = start_program(all, TELLEGEN_MPIRUN);
