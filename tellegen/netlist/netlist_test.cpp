@@ -430,6 +430,19 @@ TEST(Netlist, NodesOfPSpiceBeginWithADollar) {
             R"(r1 = { kind = "electrical.resistor", p = "_n_0001", n = "datum", R = 1 })");
 }
 
+TEST(Netlist, ACurrentSourceDecidesNoPotentialUnlessItDependsOnIt) {
+  const auto holds = [](const std::string& source) {
+    const std::string text = "V1 x 0 1\nC1 a 0 1n\n" + source + "\n.tran 1u 1m\n";
+    return converted(text).toml.find("hold_") != std::string::npos;
+  };
+  EXPECT_TRUE(holds("I1 0 a pulse(0 1m 1u 1n 1n 5u 100u)"));
+  EXPECT_TRUE(holds("F1 0 a V1 2"));
+  EXPECT_TRUE(holds("G1 0 a x 0 1m"));
+  EXPECT_TRUE(holds("B1 0 a i=v(x)"));
+  EXPECT_FALSE(holds("G1 a 0 a 0 1m"));
+  EXPECT_FALSE(holds("B1 a 0 i=v(a)/1k"));
+}
+
 TEST(Netlist, AChoiceNeedsNoBraces) {
   const std::string text = "V1 a 0 1\nC1 a 0 c = (v(a) < {5}) ? {1u} : {2u}\n";
   EXPECT_EQ(component(text, "c1"), component("V1 a 0 1\nC1 a 0 c={(v(a) < (5)) ? (1u) : (2u)}\n", "c1"));
