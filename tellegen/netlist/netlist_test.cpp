@@ -430,6 +430,16 @@ TEST(Netlist, NodesOfPSpiceBeginWithADollar) {
             R"(r1 = { kind = "electrical.resistor", p = "_n_0001", n = "datum", R = 1 })");
 }
 
+TEST(Netlist, TheSmallestCapacitorFollowsInACircuitWithAControlledSourceWithUic) {
+  const std::string sources = "V1 a 0 5\nR1 a b 1k\nR2 b 0 1k\nE1 ref 0 b 0 1\nR3 in 0 1k\n";
+  for (const char* capacitors :
+       {"C1 in 0 1n ic=1\nC2 in ref 2p ic=1\n", "C2 in ref 2p ic=1\nC1 in 0 1n ic=1\n"}) {
+    const std::string toml = converted(sources + capacitors + ".tran 1u 1m uic\n").toml;
+    EXPECT_NE(toml.find("\"c1.v\" = 1"), std::string::npos) << toml;
+    EXPECT_EQ(line_of(toml, "c2").find("v0"), std::string::npos) << toml;
+  }
+}
+
 TEST(Netlist, ACurrentSourceDecidesNoPotentialUnlessItDependsOnIt) {
   const auto holds = [](const std::string& source) {
     const std::string text = "V1 x 0 1\nC1 a 0 1n\n" + source + "\n.tran 1u 1m\n";
