@@ -307,6 +307,10 @@ TEST(Netlist, ARefusalNamesTheElementOrModelThatIsMissing) {
   };
   EXPECT_EQ(message("M1 d g 0 0 nch l=1u w=1u\n.model nch nmos(level=14 version=4.8)\n"),
             "the model 'nch' of 'm1' is BSIM4 (nmos of level 14), which is not supported");
+  EXPECT_EQ(message("M1 d g 0 0 nch l=1u w=1u\n.model nch.1 nmos(level=54 lmin=0)\n"),
+            "the model 'nch.1' of 'm1' is BSIM4 (nmos of level 54), which is not supported");
+  EXPECT_EQ(message("M1 d g 0 tj tc mm thermal\n.model mm vdmos(rthjc=1)\n"),
+            "the self-heating of 'm1' (`thermal`, with nodes for its temperatures) is not supported");
   EXPECT_EQ(message("Q1 c b 0 qh\n.model qh npn(level=8)\n"),
             "the model 'qh' of 'q1' is HICUM level 2 (npn of level 8), which is not supported");
   EXPECT_EQ(message("A1 [in] [out] inv\n.model inv d_inverter(rise_delay=1n)\n"),
