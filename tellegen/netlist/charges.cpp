@@ -1,10 +1,14 @@
 // With uic every capacitor begins at a voltage of its own. Where capacitors and voltage sources form circuits
 // these may contradict each other; as in SPICE's first step charge then flows at once, and what nodes hold is
-// kept: the sum of C*(v - v0) at a node is zero.
+// kept: the sum of C*(v - v0) at a node is zero. What controlled sources give is not known here: of
+// capacitors that form circuits with these the large ones begin where they say, and the smallest of each
+// circuit follows.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "tellegen/netlist/numbers.h"
 #include "tellegen/netlist/potentials.h"
@@ -105,6 +109,7 @@ void Translation::share_charges() {
   nodes.index("0");
   std::vector<Charge> charges;
   std::vector<std::size_t> unknown;  // where controlled sources end
+  std::vector<std::pair<std::size_t, std::size_t>> controlled;
   const auto add = [&](const Element& element) {
     const char letter = element.letter();
     if (std::string_view("cvehb").find(letter) == std::string_view::npos) return;
@@ -124,6 +129,7 @@ void Translation::share_charges() {
     }
     if (letter != 'c') {
       unknown.insert(unknown.end(), {a, b});
+      controlled.push_back({a, b});
       return;
     }
     std::vector<KeyValue> options;
@@ -182,6 +188,33 @@ void Translation::share_charges() {
              charged_.size() > most_named ? fmt::format(" and {} more", charged_.size() - most_named) : ""));
   for (std::size_t k = 0; k < nodes.size(); ++k)
     if (first(k) == 0 && !left_alone[0]) settled_[nodes.name(k)] = potential(k);
+
+  // A spanning tree of sources and capacitors, the largest first.
+  std::vector<std::size_t> joined(nodes.size());
+  for (std::size_t k = 0; k < joined.size(); ++k) joined[k] = nodes.of(k).root;
+  const auto end = [&](std::size_t k) {
+    while (joined[k] != k) k = joined[k];
+    return k;
+  };
+  for (const auto& [a, b] : controlled) joined[end(a)] = end(b);
+  std::vector<const Charge*> by_size;
+  for (const Charge& c : charges) by_size.push_back(&c);
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [](const Charge* a, const Charge* b) { return a->capacitance > b->capacitance; });
+  std::set<std::size_t> with_circuits;
+  std::vector<const Charge*> tree;
+  for (const Charge* c : by_size) {
+    if (!left_alone[first(c->a)]) continue;
+    if (end(c->a) == end(c->b)) {
+      with_circuits.insert(first(c->a));
+      following_.insert(c->element->name);
+    } else {
+      joined[end(c->a)] = end(c->b);
+      tree.push_back(c);
+    }
+  }
+  for (const Charge* c : tree)
+    if (with_circuits.contains(first(c->a))) beginning_[c->element->name] = c->voltage;
 }
 
 }  // namespace tellegen

@@ -269,6 +269,10 @@ void Translation::device(const Item& item) {
                       element.name),
           {"a B source of the expression, and its node as control, are"});
   const ModelCard* model = element.at->model(item.fields[at].text);
+  if (!model)  // divided into bins of length and width, as BSIM's are
+    if (const ModelCard* bin = element.at->model(item.fields[at].text + ".1");
+        bin && read_number(level_of(*bin, *element.at)).value_or(0.0) > 3.0)
+      no_device(item, *bin);
   if (!model) {
     std::vector<std::string> known;
     for (const Netlist* c = element.at->circuit; c; c = c->parent)
@@ -331,6 +335,13 @@ void Translation::device(const Item& item) {
                                           fields[k].text));
     fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(k));
   }
+  if (element.letter() == 'm' &&
+      std::any_of(fields.begin(), fields.end(), [](const Field& field) { return field.is("thermal"); }))
+    fault(
+        item, "T500",
+        fmt::format("the self-heating of '{}' (`thermal`, with nodes for its temperatures) is not supported",
+                    element.name),
+        {"without `thermal` and these two nodes it stays at the temperature of the circuit"});
   Formula many = parallel(*element.at);  // m= of an element, and of the subcircuits around it
   for (const KeyValue& a : take_assignments(fields)) {
     if (a.name == "m" && !device->multiplied.empty())

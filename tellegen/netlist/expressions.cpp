@@ -133,8 +133,10 @@ const std::map<std::string, Entry, std::less<>>& function_table() {
         }}},
       {"limit",
        {3, 3, nullptr,
-        [](const Arguments& a) {
-          return call("min", {call("max", {a[0], a[1]}), a[2]});
+        [](const Arguments& a) {  // between the bounds, in whichever order they stand
+          const auto low = read_number(a[1].text), high = read_number(a[2].text);
+          if (low && high && *low <= *high) return call("min", {call("max", {a[0], a[1]}), a[2]});
+          return call("min", {call("max", {a[0], call("min", {a[1], a[2]})}), call("max", {a[1], a[2]})});
         }}},
       // Random numbers of SPICE: their mean (convert() says so).
       {"agauss", {2, 3, nullptr, [](const Arguments& a) { return a[0]; }}},

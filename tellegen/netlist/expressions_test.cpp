@@ -95,6 +95,7 @@ TEST(Expressions, FunctionsOfSpiceAreWrittenInThoseOfTellegen) {
   EXPECT_EQ(said("ln(r) + log(r) + log10(r)"), "log(r) + log(r) + log10(r)");
   EXPECT_EQ(said("u(r) + uramp(r)"), "if(r > 0, 1, 0) + max(r, 0)");
   EXPECT_EQ(said("limit(r, -1, 1)"), "min(max(r, -1), 1)");
+  EXPECT_EQ(said("limit(r, 1, -1)"), "min(max(r, min(1, -1)), max(1, -1))");
   EXPECT_EQ(said("min(1,2,r)"), "min(1, 2, r)");
   EXPECT_EQ(said("~(r > 1) & (r < 2)"), said("!(r > 1) && (r < 2)"));
   EXPECT_EQ(said("table(r, 1,0, 2,3)"), "3/(2 - 1)*(min(max(r, 1), 2) - 1)");

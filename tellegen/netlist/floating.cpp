@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "tellegen/netlist/numbers.h"
 #include "tellegen/netlist/translation.h"
@@ -30,6 +31,18 @@ class Parts {
   std::map<std::string, std::string> up_;
 };
 
+// Whether an expression names the node, as a word of its own; ground is not looked for.
+bool mentions(std::string_view text, const std::string& node) {
+  if (node == "0") return false;
+  const auto part_of_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (auto at = text.find(node); at != std::string_view::npos; at = text.find(node, at + 1)) {
+    const auto end = at + node.size();
+    if ((at == 0 || !part_of_word(text[at - 1])) && (end == text.size() || !part_of_word(text[end])))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 // Nodes that independent voltage sources tie to node 0.
@@ -50,7 +63,8 @@ std::set<std::string> Translation::nodes_of_sources() const {
 }
 
 // Controlling terminals carry no current and join nothing; the two ends of a line are apart. Where the run
-// begins steady, capacitors and gates carry none either.
+// begins steady, capacitors and gates carry none either. A current source decides no potential, unless it
+// depends on that of its own nodes.
 void Translation::hold_floating_parts() {
   Parts parts;
   parts.of("0");
@@ -59,8 +73,14 @@ void Translation::hold_floating_parts() {
     const char letter = element.letter();
     if (letter == 'k') continue;
     const Item item = item_of(element);
-    if (steady && letter == 'c') continue;
+    if (steady && (letter == 'c' || letter == 'i' || letter == 'f')) continue;
     const auto node = [&](std::size_t k) { return element.at->node(item.fields[k].text); };
+    const bool current = letter == 'g' || (letter == 'b' && item.fields.size() > 3 && item.fields[3].is("i"));
+    if (steady && current &&
+        std::none_of(item.fields.begin() + 3, item.fields.end(), [&](const Field& field) {
+          return mentions(field.text, item.fields[1].text) || mentions(field.text, item.fields[2].text);
+        }))
+      continue;
     const bool all = std::string_view("qmj").find(letter) != std::string_view::npos;
     const std::size_t last = all ? terminal_count(item) : 2;
     for (std::size_t k = 2; k <= last; ++k)

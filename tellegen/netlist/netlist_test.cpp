@@ -307,6 +307,10 @@ TEST(Netlist, ARefusalNamesTheElementOrModelThatIsMissing) {
   };
   EXPECT_EQ(message("M1 d g 0 0 nch l=1u w=1u\n.model nch nmos(level=14 version=4.8)\n"),
             "the model 'nch' of 'm1' is BSIM4 (nmos of level 14), which is not supported");
+  EXPECT_EQ(message("M1 d g 0 0 nch l=1u w=1u\n.model nch.1 nmos(level=54 lmin=0)\n"),
+            "the model 'nch.1' of 'm1' is BSIM4 (nmos of level 54), which is not supported");
+  EXPECT_EQ(message("M1 d g 0 tj tc mm thermal\n.model mm vdmos(rthjc=1)\n"),
+            "the self-heating of 'm1' (`thermal`, with nodes for its temperatures) is not supported");
   EXPECT_EQ(message("Q1 c b 0 qh\n.model qh npn(level=8)\n"),
             "the model 'qh' of 'q1' is HICUM level 2 (npn of level 8), which is not supported");
   EXPECT_EQ(message("A1 [in] [out] inv\n.model inv d_inverter(rise_delay=1n)\n"),
@@ -428,6 +432,29 @@ TEST(Netlist, OfTwoPortsWithOneNameTheFirstCounts) {
 TEST(Netlist, NodesOfPSpiceBeginWithADollar) {
   EXPECT_EQ(component("R1 $N_0001 0 1 $ a comment\n", "r1"),
             R"(r1 = { kind = "electrical.resistor", p = "_n_0001", n = "datum", R = 1 })");
+}
+
+TEST(Netlist, TheSmallestCapacitorFollowsInACircuitWithAControlledSourceWithUic) {
+  const std::string sources = "V1 a 0 5\nR1 a b 1k\nR2 b 0 1k\nE1 ref 0 b 0 1\nR3 in 0 1k\n";
+  for (const char* capacitors :
+       {"C1 in 0 1n ic=1\nC2 in ref 2p ic=1\n", "C2 in ref 2p ic=1\nC1 in 0 1n ic=1\n"}) {
+    const std::string toml = converted(sources + capacitors + ".tran 1u 1m uic\n").toml;
+    EXPECT_NE(toml.find("\"c1.v\" = 1"), std::string::npos) << toml;
+    EXPECT_EQ(line_of(toml, "c2").find("v0"), std::string::npos) << toml;
+  }
+}
+
+TEST(Netlist, ACurrentSourceDecidesNoPotentialUnlessItDependsOnIt) {
+  const auto holds = [](const std::string& source) {
+    const std::string text = "V1 x 0 1\nC1 a 0 1n\n" + source + "\n.tran 1u 1m\n";
+    return converted(text).toml.find("hold_") != std::string::npos;
+  };
+  EXPECT_TRUE(holds("I1 0 a pulse(0 1m 1u 1n 1n 5u 100u)"));
+  EXPECT_TRUE(holds("F1 0 a V1 2"));
+  EXPECT_TRUE(holds("G1 0 a x 0 1m"));
+  EXPECT_TRUE(holds("B1 0 a i=v(x)"));
+  EXPECT_FALSE(holds("G1 a 0 a 0 1m"));
+  EXPECT_FALSE(holds("B1 a 0 i=v(a)/1k"));
 }
 
 TEST(Netlist, AChoiceNeedsNoBraces) {

@@ -217,6 +217,9 @@ void Translation::storage(const Item& item) {
     initial_.add(fmt::format("\"{}\" = \"steady\"", state), item.place());
   } else if (const auto shared = charged_.find(item.element.name); !inductor && shared != charged_.end()) {
     text.value("v0", number_formula(shared->second));
+  } else if (const auto at = beginning_.find(item.element.name); !inductor && at != beginning_.end()) {
+    initial_.add(fmt::format("\"{}\" = {}", state, number_text(at->second)), item.place());
+  } else if (!inductor && following_.contains(item.element.name)) {  // begins as the others say
   } else if (start) {
     text.value(inductor ? "i0" : "v0", constant(item, start->text));
   } else if (const double v = node_start(item, 1) - node_start(item, 2); !inductor && v != 0.0) {

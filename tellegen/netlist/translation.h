@@ -168,6 +168,9 @@ class Translation {
   // With uic: capacitors that do not begin where they say, and nodes whose potential sources and capacitors
   // decide.
   std::map<std::string, double> charged_, settled_;
+  // In circuits with controlled sources: capacitors that begin there, and those that follow.
+  std::map<std::string, double> beginning_;
+  std::set<std::string> following_;
 
   // Inductors that K elements join: index into flat_.elements, coupling by pair.
   struct Coupling {

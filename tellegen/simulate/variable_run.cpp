@@ -178,7 +178,9 @@ bool VariableRun::solve(double t, std::span<double> values, double* row, bool be
     delays_.arrive(t, behind, held_);
     stage_->hold(held_);
   }
-  return stage_->solve(t, history_, values, row);
+  // Newton's iteration may end in what is not a number: the largest of changes passes over it.
+  return stage_->solve(t, history_, values, row) &&
+         std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
 // Where Newton begins in stage i: on a curve through what is known of this step.
@@ -235,9 +237,7 @@ bool VariableRun::solve_stage(int i, double h) {
     good = solve(t, after_, row);
   }
   if (!good) return false;
-  double sum = 0.0;
-  for (std::size_t k = 0; k < count_; ++k) sum += k_[i][k] = alpha_ * after_[k] + history_[k];
-  if (!std::isfinite(sum)) return false;
+  for (std::size_t k = 0; k < count_; ++k) k_[i][k] = alpha_ * after_[k] + history_[k];
   if (newton) stage_->iterates(guess_[i]);
   if (followed_.active()) stage_->integrands(t, followed_.at[i]);
   if (!held_.empty() && changing_stage_ == 0 && wants_change(t)) changing_stage_ = i;
