@@ -219,8 +219,9 @@ void add_mechanisms(CLI::App& command) {
       ->delimiter(',')
       ->check(CLI::Range(1, 10'000));
   mechanisms
-      ->add_option("--longest", options->longest,
-                   "longest chain that Tellegen is given (10): it prepares for minutes beyond 20 links")
+      ->add_option(
+          "--longest", options->longest,
+          "longest chain that Tellegen is given (1000), which it prepares for some 15 s of processor time")
       ->check(CLI::Range(0, 10'000));
   mechanisms->add_option("--json", options->json, "write everything that is printed to this file");
   mechanisms->callback([options] {

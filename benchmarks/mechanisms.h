@@ -13,7 +13,7 @@ namespace tellegen {
 struct MechanismsOptions {
   bool quick = false;                              // short runs, once: for the tests
   std::vector<int> chain{1, 2, 5, 10, 100, 1000};  // links
-  int longest = 10;                                // chain that Tellegen itself is given
+  int longest = 1000;                              // chain that Tellegen itself is given
   std::filesystem::path json;                      // file for everything that was printed
 };
 

@@ -85,40 +85,66 @@ TEST_F(MechanismModels, a_sliding_pendulum_and_all_its_sensitivities_are_those_o
 
 TEST_F(MechanismModels, a_pendulum_in_three_dimensions_keeps_its_invariants_in_angles_and_quaternion) {
   const Trajectory reference = read_csv(models / "pendulum-3d/solution.csv");
-  const Trajectory run = this->run(
-      {"sensitivity", model("pendulum-3d/model.toml"), "--of", "zeta,eta,xi,E,spin", "--wrt", "L,g"});
+  const Trajectory run = this->run({"sensitivity", model("pendulum-3d/model.toml"), "--of",
+                                    "zeta,eta,xi,E,spin,vertical", "--wrt", "L,g"});
   for (const std::string of : {"zeta", "eta", "xi"}) {
     EXPECT_LT(largest_error(run, reference, of, of), 1e-8);
     for (const std::string by : {"L", "g"})
       EXPECT_LT(largest_error(run, reference, fmt::format("d({})/d({})", of, by), of + "_" + by), 1e-6);
   }
-  const auto energy = run.find("E").value(), spin = run.find("spin").value();
-  for (std::size_t r = 0; r < run.rows(); ++r) {
-    EXPECT_NEAR(run.at(r, energy), run.at(0, energy), 1e-10);
-    EXPECT_NEAR(run.at(r, spin), run.at(0, spin), 1e-10);
-  }
+  const auto expect_constants = [](const Trajectory& t) {
+    for (const char* name : {"E", "spin", "vertical"}) {
+      const auto column = t.find(name).value();
+      for (std::size_t r = 0; r < t.rows(); ++r)
+        ASSERT_NEAR(t.at(r, column), t.at(0, column), 1e-10) << name << " in row " << r;
+    }
+  };
+  expect_constants(run);
   const Trajectory turned = this->run({"simulate", model("pendulum-3d/quaternion.toml")});
   for (const std::string of : {"tip_x", "tip_y", "tip_z"})
     EXPECT_LT(largest_error(turned, reference, of, of), 1e-8);
+  expect_constants(turned);
+  // Where the second angle is a quarter turn, the angles end and the quaternion does not.
+  std::string spinning = get(model("pendulum-3d/quaternion.toml"));
+  const std::string start = "wx0 = 0.3, wz0 = 0.1";
+  ASSERT_NE(spinning.find(start), std::string::npos);
+  spinning.replace(spinning.find(start), start.size(), "wx0 = 2, wy0 = 5, wz0 = -3");
+  spinning.insert(spinning.find("\n\n[simulation]"), "\nsine_of_eta = \"top.r13\"");
+  const std::string file = (folder_ / "spinning.toml").string();
+  put(file, spinning);
+  const Trajectory any = this->run({"simulate", file});
+  double least = 1.0, largest = -1.0;
+  for (std::size_t r = 0; r < any.rows(); ++r) {
+    least = std::min(least, any.at(r, any.find("sine_of_eta").value()));
+    largest = std::max(largest, any.at(r, any.find("sine_of_eta").value()));
+  }
+  EXPECT_LT(least, -0.99);
+  EXPECT_GT(largest, 0.99);
+  expect_constants(any);
 }
 
-TEST_F(MechanismModels, a_motor_drives_a_slider_crank_as_the_reference_says) {
+// In the angles of crank and rod and the slide's place, and in the two angles alone. K is both constants of
+// the motor: the reference's derivatives by them are added up.
+TEST_F(MechanismModels, a_motor_drives_a_slider_crank_as_the_reference_says_in_three_coordinates_and_in_two) {
   const Trajectory reference = read_csv(models / "slider-crank/solution.csv");
-  const std::vector<std::string> by{"L1", "L2", "m1", "m2", "m3", "r1", "r2", "xi", "L", "R", "C"};
-  const Trajectory run =
-      this->run({"sensitivity", model("slider-crank/model.toml"), "--of", "alpha,alpha_dot,i_L,beta,s",
-                 "--wrt", fmt::format("{}", fmt::join(by, ","))});
-  for (const std::string of : {"alpha", "alpha_dot", "i_L", "beta", "s"})
-    EXPECT_LT(largest_error(run, reference, of, of), 1e-7) << of;
-  for (const std::string of : {"alpha", "alpha_dot", "i_L"})
-    for (const std::string& p : by)  // mH and mF
-      EXPECT_LT(largest_error(run, reference, fmt::format("d({})/d({})", of, p),
-                              fmt::format("d_{}_d_{}", of, p), p == "L" || p == "C" ? 1e3 : 1.0),
-                1e-5)
-          << of << " by " << p;
-  EXPECT_NEAR(run.at(0, run.find("beta").value()), 1.277954, 5e-7);
-  EXPECT_NEAR(run.at(0, run.find("d(beta)/d(L2)").value()), 0.201008, 5e-7);
-  EXPECT_LT(largest_error(run, reference, "d(s)/d(L2)", "s_L2"), 1e-5);
+  const std::vector<std::string> by{"L1", "L2", "m1", "m2", "m3", "r1", "r2", "xi", "L", "R", "C", "K"};
+  for (const char* file : {"slider-crank/model.toml", "slider-crank/two-coordinates.toml"}) {
+    SCOPED_TRACE(file);
+    const Trajectory run = this->run({"sensitivity", model(file), "--of", "alpha,alpha_dot,i_L,beta,s",
+                                      "--wrt", fmt::format("{}", fmt::join(by, ","))});
+    for (const std::string of : {"alpha", "alpha_dot", "i_L", "beta", "s"})
+      EXPECT_LT(largest_error(run, reference, of, of), 1e-7) << of;
+    for (const std::string of : {"alpha", "alpha_dot", "i_L"})
+      for (const std::string& p : by)  // mH and mF
+        EXPECT_LT(largest_error(run, reference, fmt::format("d({})/d({})", of, p),
+                                fmt::format("d_{}_d_{}", of, p), p == "L" || p == "C" ? 1e3 : 1.0),
+                  1e-5)
+            << of << " by " << p;
+    EXPECT_NEAR(run.at(0, run.find("beta").value()), 1.277954, 5e-7);
+    EXPECT_NEAR(run.at(0, run.find("d(beta)/d(L2)").value()), 0.201008, 5e-7);
+    EXPECT_LT(largest_error(run, reference, "d(beta)/d(L2)", "beta_L2"), 1e-5);
+    EXPECT_LT(largest_error(run, reference, "d(s)/d(L2)", "s_L2"), 1e-5);
+  }
 }
 
 TEST_F(MechanismModels, a_wishbone_guides_the_wheel_as_the_reference_says) {
@@ -284,6 +310,37 @@ TEST(Mechanisms, a_four_bar_stays_closed_and_keeps_its_energy) {
   EXPECT_GT(run.last("crank.angle"), 2.0);
   ASSERT_TRUE(run.result.balance && run.result.balance->checked);
   EXPECT_LT(run.result.balance->error, 1e-8);
+}
+
+// A million steps. What is not closed is measured by the longest link, and by the fastest point.
+TEST_F(MechanismModels, a_four_bar_stays_closed_and_keeps_its_energy_over_a_million_steps) {
+  const std::string file = (folder_ / "four-bar.toml").string();
+  put(file, four_bar + R"toml(
+[outputs]
+energy = "mechanism.kinetic + mechanism.potential"
+open = "sqrt((e3.x - e2.x)^2 + (e3.y - e2.y)^2)"
+apart = "sqrt((e3.vx - e2.vx)^2 + (e3.vy - e2.vy)^2)"
+fast = "sqrt(e1.vx^2 + e1.vy^2)"
+turned = "crank.angle"
+[simulation]
+method = "rk4"
+stop = 100
+step = 1e-4
+sample = 0.05
+)toml");
+  const Trajectory run = this->run({"simulate", file});
+  const auto at = [&](std::size_t r, const char* name) { return run.at(r, run.find(name).value()); };
+  double fastest = 0, largest = 0;
+  for (std::size_t r = 0; r < run.rows(); ++r) {
+    fastest = std::max(fastest, at(r, "fast"));
+    largest = std::max(largest, std::abs(at(r, "energy")));
+  }
+  for (std::size_t r = 0; r < run.rows(); ++r) {
+    ASSERT_LE(at(r, "open"), 1e-10) << r;  // of 1 m
+    ASSERT_LE(at(r, "apart"), 1e-9 * fastest) << r;
+    ASSERT_NEAR(at(r, "energy"), at(0, "energy"), 1e-8 * largest) << r;
+  }
+  EXPECT_GT(std::abs(at(run.rows() - 1, "turned")), 10.0);
 }
 
 TEST(Mechanisms, a_circuit_in_space_may_be_plane_without_saying_so) {

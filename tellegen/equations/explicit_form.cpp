@@ -25,6 +25,14 @@ Expr define(Pool& pool, List& list, Points& points, Expr value) {
   return symbol;
 }
 
+// -e, written so that no sum has a sign in front of it: the opposite of each term is as short as the term.
+Expr opposite(Pool& pool, Expr e) {
+  if (e.op() != Op::add) return -e;
+  std::vector<Expr> terms;
+  for (Expr term : e.args()) terms.push_back(-term);
+  return pool.add(terms);
+}
+
 struct Elimination {
   std::vector<std::vector<Expr>> matrix;  // rows: equations, columns: unknowns
   std::vector<Expr> right;                // matrix * x = right
@@ -104,7 +112,8 @@ void substitute_back(Pool& pool, Elimination& e, List& list, Points& points, con
         terms.push_back(-(row[j] * value[j]));
     }
     const Expr inverse = define(pool, list, points, pow(row[*column], -1.0));
-    value[*column] = assign(*column, pool.add(terms) * inverse);
+    const Expr sum = pool.add(terms);
+    value[*column] = assign(*column, inverse.is_number(-1) ? opposite(pool, sum) : sum * inverse);
   }
 }
 
@@ -261,7 +270,8 @@ class Solver {
         row.push_back(define(pool_, form_.solved, points_, tangent[i][j]));
       }
       e.matrix.push_back(std::move(row));
-      e.right.push_back(define(pool_, form_.solved, points_, -substitute(residuals_[rows[i]], zero)));
+      e.right.push_back(
+          define(pool_, form_.solved, points_, opposite(pool_, substitute(residuals_[rows[i]], zero))));
     }
     if (!linear.empty() && !eliminate(pool_, e, form_.solved, points_, form_.pivots)) return false;
     std::vector<char> used(rows.size(), 0);

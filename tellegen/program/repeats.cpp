@@ -197,7 +197,115 @@ class Places {
   std::vector<char> escapes_;
 };
 
+// Two loops of a section as one, where that can be: the new order of its instructions, empty where not.
+class Joining {
+ public:
+  Joining(const Program& program, std::span<const Instruction> code) : program_(program), code_(code) {
+    writer_.assign(static_cast<std::size_t>(program.registers), -1);
+    for (std::size_t at = 0; at < code.size(); ++at) {
+      std::int32_t& writer = writer_[static_cast<std::size_t>(code[at].target)];
+      once_ = once_ && writer < 0;
+      writer = static_cast<std::int32_t>(at);
+    }
+  }
+  bool writes_once() const { return once_; }
+
+  std::vector<std::size_t> order(const Repeat& first, const Repeat& second) const {
+    const std::size_t first_end = first.begin + first.count * first.period;
+    // Of what stands between them: how many times of the first it needs, itself or by what it reads.
+    std::vector<std::size_t> needs(code_.size(), 0);
+    std::size_t ahead = lead(first, second);
+    std::vector<std::size_t> order, early, behind;
+    for (std::size_t at = 0; at < first.begin; ++at) order.push_back(at);
+    for (std::size_t at = first_end; at < second.begin; ++at) {
+      each_writer(at, [&](std::size_t writer) {
+        if (writer >= first.begin)
+          needs[at] = std::max(
+              needs[at], writer < first_end ? (writer - first.begin) / first.period + 1 : needs[writer]);
+      });
+      (needs[at] == 0 ? order : needs[at] <= fewest_times ? early : behind).push_back(at);
+      if (needs[at] <= fewest_times) ahead = std::max(ahead, needs[at]);
+    }
+    if (ahead >= first.count) return {};
+    // The second advances beside the first until it needs something that waits for the first's end.
+    std::size_t pairs = std::min(first.count - ahead, second.count);
+    for (std::size_t at = second.begin; at < second.begin + pairs * second.period; ++at)
+      each_writer(at, [&](std::size_t writer) {
+        if (writer >= first_end && writer < second.begin && needs[writer] > fewest_times)
+          pairs = std::min(pairs, (at - second.begin) / second.period);
+      });
+    if (pairs < fewest_times || 2 * pairs < std::min(first.count, second.count)) return {};
+    const auto block = [&](const Repeat& r, std::size_t time) {
+      for (std::size_t p = 0; p < r.period; ++p) order.push_back(r.begin + time * r.period + p);
+    };
+    for (std::size_t time = 0; time < ahead; ++time) block(first, time);
+    order.insert(order.end(), early.begin(), early.end());
+    for (std::size_t time = 0; time < pairs; ++time) block(first, ahead + time), block(second, time);
+    for (std::size_t time = ahead + pairs; time < first.count; ++time) block(first, time);
+    order.insert(order.end(), behind.begin(), behind.end());
+    for (std::size_t at = second.begin + pairs * second.period; at < code_.size(); ++at) order.push_back(at);
+    return order;
+  }
+
+ private:
+  template <class Fn>
+  void each_writer(std::size_t at, Fn fn) const {
+    for_each_operand(program_, code_[at], [&](std::int32_t reg) {
+      const std::int32_t writer = writer_[static_cast<std::size_t>(reg)];
+      if (writer >= 0 && static_cast<std::size_t>(writer) < at) fn(static_cast<std::size_t>(writer));
+    });
+  }
+
+  // How many times the first has to be ahead of the second.
+  std::size_t lead(const Repeat& first, const Repeat& second) const {
+    std::size_t ahead = 0;
+    for (std::size_t time = 0; time < second.count; ++time)
+      for (std::size_t p = 0; p < second.period; ++p)
+        each_writer(second.begin + time * second.period + p, [&](std::size_t writer) {
+          if (writer < first.begin || writer >= first.begin + first.count * first.period) return;
+          const std::size_t needed = (writer - first.begin) / first.period;
+          if (needed > time) ahead = std::max(ahead, needed - time);
+        });
+    return ahead;
+  }
+
+  const Program& program_;
+  std::span<const Instruction> code_;
+  std::vector<std::int32_t> writer_;  // per register: its instruction; -1: of another section, or an input
+  bool once_ = true;
+};
+
+// Joins the two loops with most to do beside each other; false where no two can be joined.
+bool join_two(Program& program, int section) {
+  const auto code = program.section(section);
+  const Joining joining(program, code);
+  if (!joining.writes_once()) return false;
+  const std::vector<Repeat> loops = repeats_in(program, code);
+  std::vector<std::size_t> best;
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < loops.size(); ++i)
+    for (std::size_t j = i + 1; j < loops.size(); ++j) {
+      const std::size_t beside =
+          std::min(loops[i].period, loops[j].period) * std::min(loops[i].count, loops[j].count);
+      if (beside <= most || loops[i].period + loops[j].period > longest_block) continue;
+      if (std::vector<std::size_t> order = joining.order(loops[i], loops[j]); !order.empty())
+        best = std::move(order), most = beside;
+    }
+  std::vector<Instruction> joined;
+  for (std::size_t at : best) joined.push_back(code[at]);
+  std::copy(joined.begin(), joined.end(), program.code.begin() + (code.data() - program.code.data()));
+  return !best.empty();
+}
+
 }  // namespace
+
+void advance_together(Program& program) {
+  if (program.code.size() < many) return;
+  constexpr int most_joined = 8;
+  for (int s = 0; s < program.sections(); ++s)
+    for (int joined = 0; joined < most_joined && join_two(program, s); ++joined) {
+    }
+}
 
 Repeats find_repeats(const Procedure& procedure) {
   Repeats repeats;

@@ -27,4 +27,10 @@ struct Repeats {
 };
 Repeats find_repeats(const Procedure& procedure);
 
+// Where two recursions of a section run the same way along the links and the second needs of each link only
+// what the first has there, or before: afterwards they advance together, link by link. One by one each would
+// wait for its own last result; together the processor has the other's to work on. For programs in which
+// each register is written once; values and registers stay what they were.
+void advance_together(Program& program);
+
 }  // namespace tellegen

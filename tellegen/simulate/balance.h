@@ -16,6 +16,9 @@
 // between two nodes passes it on. Magnetic edges are not counted (their power is F*dphi/dt, and no reluctance
 // has a state): what goes into a field counts as converted.
 //
+// A step makes the flow into a storage of a small difference of large potentials (C/h times a change of
+// temperatures of 300 K): what the rounding of these leaves of the powers' sum is no error.
+//
 // The integrals drive nothing and leave the solution as it is. They would cost up to half of a small step,
 // and as much as one of a large network, so a long run keeps them for its first steps only, unless each
 // storage is asked for; `until` says how far they go.
@@ -79,6 +82,7 @@ class EnergyAccount {
     Expr power, energy;  // in columns; energy: only by component
   };
   void add_powers(const EquationSystem& system);
+  double rounding(const Problem& problem, std::size_t domain) const;
   const EquationSystem& system_;
   bool by_component_;
   std::vector<Store> stores_;
@@ -88,6 +92,11 @@ class EnergyAccount {
   std::vector<std::string> domains_;                   // whose edges are summed up at samples
   std::vector<Expr> sums_;                             // of each: sum, sum of magnitudes
   std::vector<std::vector<std::int32_t>> potentials_;  // of each: columns of their ends
+  struct Storage {
+    std::int32_t from, to;  // columns of its ends; -1: the datum
+    double capacity;        // through by the rate of the across
+  };
+  std::vector<std::vector<Storage>> storages_;  // of each
   std::size_t first_output_ = 0;
   bool energy_in_rows_ = true, powers_ = false;
 };

@@ -166,6 +166,24 @@ a = {{ kind = "thermal.fixed_temperature", p = "air", T = 300 }}
   }
 }
 
+// Heat flows into large masses at room temperature, over short steps, are differences of a last digit.
+TEST(Balance, flows_that_are_rounding_of_large_potentials_are_not_accused) {
+  for (const char* method : {"tr", "bdf2"}) {
+    SimulationOptions options = options_of(method, 0.02, 1e-5);
+    options.sample = 1e-3;
+    options.balance = Balance::on;
+    const TestRun run(
+        "air  = { kind = \"thermal.fixed_temperature\", p = \"ambient\", T = 298.15 }\n"
+        "mass = { kind = \"thermal.capacitor\", p = \"block\", n = \"ambient\", C = 900, T0 = 0 }\n"
+        "wall = { kind = \"thermal.convection\", p = \"block\", n = \"ambient\", h = 12, area = 0.06 }\n"
+        "loss = { kind = \"thermal.heat_source\", p = \"datum\", n = \"block\", Q = 0.01 }\n",
+        options, {"block.T"});
+    ASSERT_TRUE(run.result.balance && run.result.balance->power_checked) << method;
+    EXPECT_LT(run.result.balance->power_error, 1e-9) << method;
+    EXPECT_EQ(run.result.balance->warning(), "") << method;
+  }
+}
+
 // 300 K that change by a hundredth of a kelvin a second, and a row at the very instant of the jump: over that
 // instant nearly equal values would differ.
 TEST(Balance, a_row_at_a_jump_has_the_rates_of_the_equations) {

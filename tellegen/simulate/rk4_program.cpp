@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "tellegen/model/reading.h"
+#include "tellegen/program/repeats.h"
 #include "tellegen/simulate/explicit_problem.h"
 #include "tellegen/symbolic/common.h"
 
@@ -205,6 +206,7 @@ std::optional<MinimalRk4> build(const MinimalProblem& minimal, ExplicitForm form
     built.pivots = pivot_program(minimal, steps, pivots);
   Rk4Program& step = built.program;
   step.program = make_program(pool, inputs, list.list(), roots, 10, 5);
+  advance_together(step.program);
   step.slow = slow;
   step.slow_steps = std::max(1, minimal.problem.options.slow_steps);
   const auto reg = [&](std::size_t k) { return step.program.roots[k]; };
