@@ -9,10 +9,26 @@ namespace {
 // Changes that are looked at: of the largest speed and position of any joint until now, or as angles.
 constexpr double least_turn = 1e-3, least_jump = 0.1;
 
-// "speed" and "acceleration", "angle_1_rate" and "angle_1_acceleration".
-std::string acceleration_of(const std::string& speed) {
-  if (speed == "speed") return "acceleration";
-  return speed.ends_with("_rate") ? speed.substr(0, speed.size() - 4) + "acceleration" : "";
+const KindVariable* find_variable(const Kind& kind, const std::string& name) {
+  const auto at = std::find_if(kind.variables.begin(), kind.variables.end(),
+                               [&](const KindVariable& v) { return v.name == name; });
+  return at == kind.variables.end() ? nullptr : &*at;
+}
+
+struct Coordinate {
+  const KindVariable *position, *acceleration;  // null: the variable is no speed of a joint
+};
+
+// Of "angle_1_rate": "angle_1" and "angle_1_acceleration". Of "speed": "angle" or "position", "acceleration".
+Coordinate coordinate_of(const Kind& kind, const std::string& speed) {
+  if (speed == "speed") {
+    const KindVariable* angle = find_variable(kind, "angle");
+    return {angle ? angle : find_variable(kind, "position"), find_variable(kind, "acceleration")};
+  }
+  constexpr std::string_view rate = "_rate";
+  if (!speed.ends_with(rate)) return {};
+  const std::string name = speed.substr(0, speed.size() - rate.size());
+  return {find_variable(kind, name), find_variable(kind, name + "_acceleration")};
 }
 
 }  // namespace
@@ -24,17 +40,14 @@ DeadPoints::DeadPoints(const EquationSystem& system) {
     const Component& component = model.components[part.component];
     const Kind& kind = model.kinds[component.kind];
     for (const KindVariable& speed : kind.variables) {
-      const auto at = std::find_if(kind.variables.begin(), kind.variables.end(), [&](const KindVariable& v) {
-        return v.name == acceleration_of(speed.name);
-      });
+      const auto [position, acceleration] = coordinate_of(kind, speed.name);
+      if (!position || !acceleration) continue;
       const Expr rate = pool.symbol("der(" + speed.symbol.name() + ")");
       const bool leads = std::any_of(kind.equations.begin(), kind.equations.end(),
                                      [&](const KindEquation& e) { return depends_on(e.residual, rate); });
-      if (at == kind.variables.end() || leads) continue;
+      if (leads) continue;
       names_.push_back(component.name);
-      const KindVariable& position =
-          *(&speed - (&*at - &speed));  // coordinates, their speeds, their accelerations
-      for (const KindVariable* v : {&position, &speed, &*at})
+      for (const KindVariable* v : {position, &speed, acceleration})
         formulas_.push_back(in_columns(system, pool.symbol(component.name + "." + v->name)));
     }
   }
