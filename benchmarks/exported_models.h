@@ -13,13 +13,14 @@
 namespace tellegen {
 
 struct ExportedModelsOptions {
-  std::vector<std::string> models;   // folders of models/; empty: all
-  std::vector<std::string> methods;  // methods and estimators; empty: all
+  std::vector<std::string> models = {};   // folders of models/; empty: all
+  std::vector<std::string> methods = {};  // methods and estimators; empty: all
   // What compiles for a machine, and what runs its programs here (qemu-aarch64); empty: this machine.
-  std::string compiler = "cc -std=c99 -O1 -ffp-contract=off", emulator;
-  std::filesystem::path journal;  // CSV: a row for each as it is finished; what is there is not done again
-  std::int64_t steps = 0;         // at most so many of each run; 0: all
-  int sample = 0;                 // so many of them, by chance; 0: all
+  std::string compiler = "cc -std=c99 -O1 -ffp-contract=off", emulator = {};
+  std::filesystem::path journal =
+      {};                  // CSV: a row for each as it is finished; what is there is not done again
+  std::int64_t steps = 0;  // at most so many of each run; 0: all
+  int sample = 0;          // so many of them, by chance; 0: all
   std::uint64_t seed = 1;
 };
 
