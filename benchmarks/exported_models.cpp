@@ -38,7 +38,7 @@ struct Pair {
 };
 
 struct Verdict {
-  std::string what;  // agrees, refused, differs
+  std::string what;  // agrees, in part, refused, differs
   std::int64_t steps = 0;
   std::string detail;
 };
@@ -160,12 +160,15 @@ class ExportedModels {
       const auto done = finished_.find(pair);
       const Verdict verdict = done != finished_.end() ? done->second : verdict_of(pair);
       if (done == finished_.end()) write(pair, verdict);
-      ++(verdict.what == "agrees" ? count.agree : verdict.what == "refused" ? count.refused : count.differ);
+      ++(verdict.what == "agrees"    ? count.agree
+         : verdict.what == "in part" ? count.in_part
+         : verdict.what == "refused" ? count.refused
+                                     : count.differ);
       if (verdict.what == "differs")
         report_.require(false, fmt::format("{}, {}: {}", pair.model, pair.method, verdict.detail));
     }
-    report_.note(
-        fmt::format("{} agree, {} cannot be exported, {} differ", count.agree, count.refused, count.differ));
+    report_.note(fmt::format("{} agree, {} in part, {} cannot be exported, {} differ", count.agree,
+                             count.in_part, count.refused, count.differ));
     return count;
   }
 
@@ -276,9 +279,9 @@ class ExportedModels {
         return {"differs", before, fmt::format("in steps {} to {} of {}", before + 1, k, count)};
       before = k;
     }
-    if (k == count)
-      return {"agrees", k, own.failure.empty() ? "" : "to where both fail: " + first_line(own.failure)};
-    if (status == 1) return {"agrees", k, fmt::format("to step {} of {}: pivots become bad", k, count)};
+    if (k == count && own.failure.empty()) return {"agrees", k, ""};
+    if (k == count) return {"in part", k, "to where both fail: " + first_line(own.failure)};
+    if (status == 1) return {"in part", k, fmt::format("to step {} of {}: pivots become bad", k, count)};
     return {"differs", k, fmt::format("ends with status {} after step {} of {}", status, k, count)};
   }
 

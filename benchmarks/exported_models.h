@@ -25,7 +25,8 @@ struct ExportedModelsOptions {
 };
 
 struct ExportedModelsCount {
-  int agree = 0, refused = 0, differ = 0;
+  // in_part: to where the run itself fails, or the pivots of exported code become bad.
+  int agree = 0, in_part = 0, refused = 0, differ = 0;
 };
 
 // Prints as it goes; what differs fails the report.
