@@ -344,13 +344,32 @@ void add_maps(CLI::App& command) {
 }
 
 void add_exported_code(CLI::App& command) {
-  CLI::App* exported =
-      command.add_subcommand("export", "steps of exported C beside Tellegen's own loop over the same run");
+  CLI::App* exported = command.add_subcommand(
+      "export",
+      "exported C beside Tellegen's own loop over the same run; every model by every method to the bit");
   const auto options = std::make_shared<ExportedCodeOptions>();
-  exported->add_flag("--quick", options->quick, "few steps, once");
+  exported->add_flag("--quick", options->quick, "few steps, once; a sample of models");
+  exported->add_option("--only", options->only, "times, models")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"times", "models"}));
+  ExportedModelsOptions& models = options->models;
+  exported->add_option("--models", models.models, "folders of models/; all if not given")->delimiter(',');
+  exported->add_option("--methods", models.methods, "methods and estimators; all if not given")
+      ->delimiter(',');
+  exported->add_option("--compiler", models.compiler, "command that compiles the models for a machine");
+  exported->add_option("--emulator", models.emulator, "command that runs its programs here (qemu-aarch64)");
+  exported->add_option("--steps", models.steps, "at most so many of each model's run; all if not given")
+      ->check(CLI::Range(1, 1'000'000'000));
+  exported->add_option("--sample", models.sample, "so many models with a method, by chance; all if not given")
+      ->check(CLI::Range(1, 100'000));
+  exported->add_option("--seed", models.seed, "of the sample (1)");
+  exported->add_option("--journal", models.journal,
+                       "CSV: a row for each model with a method; what is there is not done again");
   exported->add_option("--json", options->json, "write everything that is printed to this file");
   exported->callback([options] {
     const std::string_view name = "tellegen benchmark export";
+    if (!options->models.journal.empty())
+      check_writable({name, "--journal"}, options->models.journal, {".csv"});
     if (!options->json.empty()) check_writable({name, "--json"}, options->json, {".json"});
     if (!run_exported_code(*options))
       throw StudyError(std::string(name), "answers disagree; the report above says which", {});

@@ -9,6 +9,7 @@
 #include "benchmarks/circuit.h"
 #include "benchmarks/converter.h"
 #include "benchmarks/default_run.h"
+#include "benchmarks/exported_models.h"
 #include "benchmarks/ladder_model.h"
 #include "benchmarks/machine_extraction.h"
 #include "benchmarks/mechanisms.h"
@@ -48,6 +49,21 @@ void expect_computed_errors(const std::string& name) {
     ++compared;
   }
   EXPECT_GE(compared, 6) << "computed_circuits.csv has lost its rows";
+}
+
+// Some of what `tellegen benchmark export --only models` runs: small models, few steps, this machine.
+TEST(benchmark, a_sample_of_models_and_methods_as_c_gives_every_bit) {
+  Report report;
+  const ExportedModelsCount count = run_exported_models(
+      {.models = {"rlc", "ladder-2", "dc-motor", "choke", "rc-thermal", "simple-pendulum", "bench-motor"},
+       .steps = 200,
+       .sample = 8,
+       .seed = 18},
+      report);
+  EXPECT_FALSE(report.failed());
+  EXPECT_EQ(count.differ, 0);
+  EXPECT_EQ(count.agree + count.refused, 8);
+  EXPECT_GE(count.agree, 5);
 }
 
 TEST(benchmark, rlc_makes_the_computed_errors) { expect_computed_errors("rlc"); }

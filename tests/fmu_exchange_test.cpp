@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "tellegen/model/parameters.h"
 #include "tellegen/model/read.h"
 #include "tellegen/results/test_folder.h"
+#include "tellegen/sensitivity/run.h"
 #include "tests/program.h"
 
 namespace tellegen {
@@ -49,11 +51,12 @@ method = "bdf2"
 
 struct ExchangeExport {
   ExchangeExport(const TestFolder& folder, Model model, int version, const std::vector<std::string>& inputs,
-                 double stop)
+                 double stop, const std::string& method = "")
       : file(folder / fmt::format("model{}.fmu", version)) {
     for (const std::string& input : inputs) make_external(model, input);
     SimulationOptions given = as_the_model_says();
     given.stop = stop;
+    given.method = method;
     SimulationOptions run = complete_options(model, given);
     run.compile = false;
     run.restarts = true;
@@ -411,6 +414,124 @@ TEST(FmuExchange, ShippedModelsAreIntegratedAsSimulateDoes) {
                     c.bound * largest[y])
             << c.model << " " << exported.fmu.outputs[y] << " " << k;
     }
+  }
+}
+
+// x and dx/dp led along Runge-Kutta steps by what the FMU says are a run and its sensitivities. Some
+// derivatives are the small difference of large terms (by theory the torque of a generator in steady state
+// does not depend on the voltage): those are compared to the terms, and to the output over the parameter.
+TEST(FmuExchange, DirectionalDerivativesLedAlongARunAreItsSensitivities) {
+  for (const std::string name : {"ladder-2", "sliding-pendulum", "generator-torque-step", "choke"}) {
+    const TestFolder folder;
+    const Model model = read_model(TELLEGEN_SOURCE_DIR "/models/" + name + "/model.toml", with_library());
+    const ExchangeExport exported(folder, model, 3, {}, *model.simulation.stop, "bdf2");
+    ASSERT_EQ(exported.fmu.no_derivatives, "") << name;
+    ASSERT_FALSE(exported.fmu.parameters.empty()) << name;
+    const double h = *model.simulation.step;
+    const std::size_t steps = 60;
+    const auto file = open_fmu(exported.file);
+    const FmuDescription& d = file->description();
+    Exchange3::References states, rates, outputs, parameters;
+    RunRequest request;
+    for (const std::string& output : exported.fmu.outputs) {
+      outputs.push_back(static_cast<fmi3ValueReference>(index_of(d, output)));
+      request.trajectories.push_back(
+          {output, "", std::ranges::find(model.outputs, output, &ModelOutput::name)->value});
+    }
+    for (const FmuDescription::Rate& r : d.rates) {
+      states.push_back(r.state);
+      rates.push_back(r.rate);
+      const std::string state_name = std::ranges::find(d.variables, r.state, &FmuVariable::reference)->name;
+      request.trajectories.push_back({state_name, "", parse_value(model, state_name, {})});
+    }
+    for (const std::string& parameter : exported.fmu.parameters) {
+      parameters.push_back(static_cast<fmi3ValueReference>(index_of(d, parameter)));
+      request.wrt.push_back(static_cast<int>(
+          std::ranges::find(model.parameters, parameter, &ModelParameter::name) - model.parameters.begin()));
+    }
+    SimulationOptions given = as_the_model_says();
+    given.method = "rk4";
+    given.stop = h * static_cast<double>(steps);
+    given.sample = h;
+    request.simulation = complete_options(model, given);
+    request.simulation.compile = false;
+    const RunDerivatives run = forward_run(model, request);
+    ASSERT_EQ(run.failure, "") << name;
+
+    const std::size_t n = states.size(), m = outputs.size(), count = parameters.size();
+    Exchange3 fmu(exported);
+    fmu.begin();
+    using Numbers = std::vector<double>;
+    const auto start = [&](std::size_t k, std::size_t p) { return run.by_parameter[(m + k) * count + p]; };
+    Numbers x(n);
+    ASSERT_EQ(fmu.numbers("fmi3GetContinuousStates", x), fmi3OK);
+    std::vector<Numbers> slopes(count, Numbers(n));  // of x, by parameter
+    for (std::size_t p = 0; p < count; ++p)
+      for (std::size_t k = 0; k < n; ++k) slopes[p][k] = start(k, p);
+    // Of unknowns along (slope, 1).
+    const auto along = [&](const Exchange3::References& unknowns, const Numbers& slope, std::size_t p) {
+      Exchange3::References knowns = states;
+      knowns.push_back(parameters[p]);
+      Numbers seed = slope, out(unknowns.size());
+      seed.push_back(1.0);
+      EXPECT_EQ(fmu.derivative("fmi3GetDirectionalDerivative", unknowns, knowns, seed, out), fmi3OK);
+      return out;
+    };
+    std::vector<double> worst(m * count), largest(m * count), terms(m * count);
+    const auto compare = [&](std::size_t row) {
+      for (std::size_t p = 0; p < count; ++p) {
+        const Numbers found = along(outputs, slopes[p], p);
+        for (std::size_t y = 0; y < m; ++y) {
+          const double expected = run.by_parameter[(row * (m + n) + y) * count + p];
+          const std::size_t at = y * count + p;
+          worst[at] = std::max(worst[at], std::abs(found[y] - expected));
+          largest[at] = std::max(largest[at], std::abs(expected));
+        }
+        const double number = model.parameters[static_cast<std::size_t>(request.wrt[p])].number;
+        Numbers sum(m);
+        for (std::size_t k = 0; k < n; ++k) {
+          Numbers one(m);
+          const double seed = std::abs(slopes[p][k]) + std::abs(x[k] / number);
+          EXPECT_EQ(fmu.derivative("fmi3GetDirectionalDerivative", outputs, {states[k]}, {seed}, one),
+                    fmi3OK);
+          for (std::size_t y = 0; y < m; ++y) sum[y] += std::abs(one[y]);
+        }
+        for (std::size_t y = 0; y < m; ++y) terms[y * count + p] = std::max(terms[y * count + p], sum[y]);
+      }
+    };
+    compare(0);
+    for (std::size_t row = 1; row <= steps; ++row) {
+      const Numbers x0 = x;
+      const std::vector<Numbers> slopes0 = slopes;
+      Numbers rate(n);
+      std::vector<Numbers> slope_rates(count, Numbers(n));
+      const double weights[] = {1.0 / 6, 2.0 / 6, 2.0 / 6, 1.0 / 6}, places[] = {0.0, 0.5, 0.5, 1.0};
+      for (int stage = 0; stage < 4; ++stage) {
+        Numbers at = x0;
+        std::vector<Numbers> slopes_at = slopes0;
+        for (std::size_t k = 0; k < n && stage > 0; ++k) {
+          at[k] += places[stage] * h * rate[k];
+          for (std::size_t p = 0; p < count; ++p) slopes_at[p][k] += places[stage] * h * slope_rates[p][k];
+        }
+        ASSERT_EQ(fmu.set_time(h * (static_cast<double>(row - 1) + places[stage])), fmi3OK);
+        ASSERT_EQ(fmu.set_states(at), fmi3OK);
+        ASSERT_EQ(fmu.numbers("fmi3GetContinuousStateDerivatives", rate), fmi3OK);
+        for (std::size_t p = 0; p < count; ++p) slope_rates[p] = along(rates, slopes_at[p], p);
+        for (std::size_t k = 0; k < n; ++k) {
+          x[k] += weights[stage] * h * rate[k];
+          for (std::size_t p = 0; p < count; ++p) slopes[p][k] += weights[stage] * h * slope_rates[p][k];
+        }
+      }
+      ASSERT_EQ(fmu.set_time(h * static_cast<double>(row)), fmi3OK);
+      ASSERT_EQ(fmu.set_states(x), fmi3OK);
+      compare(row);
+    }
+    for (std::size_t y = 0; y < m; ++y)
+      for (std::size_t p = 0; p < count; ++p) {
+        const std::size_t at = y * count + p;
+        EXPECT_LE(worst[at], 1e-10 * largest[at] + 1e-13 * terms[at])
+            << name << ": " << exported.fmu.outputs[y] << " by " << exported.fmu.parameters[p];
+      }
   }
 }
 

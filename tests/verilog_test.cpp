@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <tuple>
 
 #include "tellegen/results/test_folder.h"
 #include "tests/program.h"
@@ -34,6 +35,26 @@ struct Hardware {
   std::string model;
   std::vector<std::string> options;
 };
+
+// The published scenarios from beginning to end, words of 27 bits, against the same run in double.
+TEST(Verilog, machines_over_their_whole_scenarios_within_a_thousandth) {
+  const std::vector<std::string> iterated{"--iterations", "2"};
+  for (const auto& [model, input, more] :
+       {std::tuple{"motor-free-acceleration", "", std::vector<std::string>{}},
+        std::tuple{"generator-torque-step", "torque", std::vector<std::string>{}},
+        std::tuple{"motor-sag", "factor_a", iterated}, std::tuple{"generator-fault", "bus", iterated}}) {
+    const TestFolder folder;
+    std::vector<std::string> options{"--json"};
+    if (*input) options.insert(options.end(), {"--inputs", input});
+    options.insert(options.end(), more.begin(), more.end());
+    const Ran ran = export_as_verilog(model, folder / "v", options);  // an overflow is a fault
+    ASSERT_EQ(ran.code, 0) << model << ": " << ran.err;
+    const auto json = nlohmann::json::parse(ran.out);
+    EXPECT_GE(json["steps"].get<int>(), 5000) << model;
+    for (const auto& [output, error] : json["errors"].items())  // of an angle in turns
+      EXPECT_LE(error.get<double>(), 1e-3) << model << ": " << output;
+  }
+}
 
 // One with multipliers and adders only, one that divides and takes roots, one with products of two cycles;
 // the same on a processor, and many machines in a pipeline, each at other states and inputs; one that

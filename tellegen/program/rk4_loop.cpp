@@ -51,11 +51,22 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
              beside = write.multiply(write.number(aside), h);
   write.assign(c.happened, write.number(0.0));
   write.assign(evaluated_at, write.number(never));  // parameters may have changed
-  if (jumps) write.assign(step.jump_time, write.add(write.add(c.origin, write.multiply(h, c.index)), beside));
+  std::int32_t begin_aside = -1;
+  if (jumps) write.assign(step.jump_time, write.add(c.origin, write.multiply(h, c.index)));
   Body run{write.end()};
   if (jumps) {
+    // Slopes from the right where something jumps just here; anywhere else at the time itself.
+    const auto at_begin = write.new_register();
+    begin_aside = write.new_register();
+    run.push_back(run_section(9));
+    run.push_back(copy_registers({{at_begin, step.jumps}}));
+    write.assign(step.jump_time, write.add(write.add(c.origin, write.multiply(h, c.index)), beside));
+    run.push_back(write.end());
     run.push_back(run_section(9));
     run.push_back(copy_registers({{signature, step.jumps}}));
+    write.assign(begin_aside,
+                 write.call("if", write.call("ne", at_begin, signature), beside, write.number(0.0)));
+    run.push_back(write.end());
   }
 
   // A step begins.
@@ -78,7 +89,7 @@ Procedure Rk4Loop::procedure(const Rk4Program& step, Counters& c) {
     const auto by = write.call("if", jump, beside, write.number(0.0));
     before = write.subtract(end, by);
     after = write.add(end, by);
-    begin = write.add(t, beside);
+    begin = write.add(t, begin_aside);
   }
   turn.push_back(write.end());
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -55,6 +56,22 @@ c = { kind = "electrical.capacitor", p = "b", n = "datum", C = 0.5, v0 = 0 }
       EXPECT_GT(std::log2(error[0] / error[1]), 3.5) << jump << junction;
       EXPECT_LT(error[0], 3e-5) << jump << junction;
     }
+}
+
+// Only where something jumps are slopes those a little to the right.
+TEST(Rk4, a_jump_to_come_changes_nothing_before_it) {
+  const auto run = [](const char* voltage) {
+    const std::string text = fmt::format(
+        "v = {{ kind = \"electrical.voltage_source\", p = \"a\", n = \"datum\", V = \"{}\" }}\n"
+        "r = {{ kind = \"electrical.resistor\", p = \"a\", n = \"b\", R = 1 }}\n"
+        "c = {{ kind = \"electrical.capacitor\", p = \"b\", n = \"datum\", C = 0.5, v0 = 0 }}\n",
+        voltage);
+    return TestRun(text.c_str(), options_of("rk4", 2.0, 0.1), {"b.v"});
+  };
+  const TestRun later = run("if(t < 1.75, 1, 0)*t^3");
+  for (std::size_t k = 0; k <= 17; ++k) EXPECT_EQ(later.result.values[k], run("t^3").result.values[k]) << k;
+  // One that is there is seen from the right.
+  EXPECT_EQ(run("if(t <= 0, 5, t^3)").result.values[1], later.result.values[1]);
 }
 
 // A source that turns round whenever a capacitor passes half of it; in formulas, and iterated on.
