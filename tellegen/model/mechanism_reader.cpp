@@ -201,7 +201,7 @@ void ModelReader::join_frame(int scope, int inner, const Value& entry, const Val
 // A list for a parameter that the kind has by components: offset = ["1 m", 0, "L/2"].
 bool ModelReader::read_vector(int scope, int component, const Value& item, std::vector<char>& given) {
   const Kind& kind = model_.kinds[model_.components[component].kind];
-  if (!role_of(kind.name) || !item.is_list()) return false;
+  if (!role_of(kind.name)) return false;
   static const std::vector<std::string> axes{"x", "y", "z"}, tensor{"xx", "yy", "zz", "xy", "xz", "yz"};
   const auto index = [&](const std::string& name) {
     for (std::size_t k = 0; k < kind.parameters.size(); ++k)
@@ -211,11 +211,13 @@ bool ModelReader::read_vector(int scope, int component, const Value& item, std::
   const std::string key(item.key);
   const bool is_vector = index(key + "_x") >= 0, is_tensor = index(key + "_xx") >= 0;
   if (!is_vector && !is_tensor) return false;
-  const std::size_t count = item.items.size();
+  const std::size_t count = item.is_list() ? item.items.size() : 0;
   if (count != 3 && !(is_tensor && count == 6)) {
     source(scope).fault(
         item, "T102",
-        fmt::format("'{}' of '{}' has {} entries", key, model_.components[component].name, count),
+        item.is_list()
+            ? fmt::format("'{}' of '{}' has {} entries", key, model_.components[component].name, count)
+            : fmt::format("'{}' of '{}' is not a list", key, model_.components[component].name),
         {is_tensor ? "it needs three (xx, yy, zz) or six (xx, yy, zz, xy, xz, yz)"
                    : "it needs three: along x, y and z"});
     return true;
